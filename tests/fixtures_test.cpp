@@ -103,7 +103,7 @@ const std::map<std::string, int> cases = {
     {"granite4_mamba", 74},
     {"lfm2_moe", 71},
     {"glm4_moe", 63},
-    {"qwen3_next", 88},
+    {"qwen3_next", 76},
     {"deepseek_v2", 55},
     {"deepseek_v3", 59},
     {"glm4_moe_lite", 65},

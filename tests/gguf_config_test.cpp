@@ -67,6 +67,62 @@ TEST_CASE("layers of an LFM2 without heads of keys have a short convolution", "[
   CHECK_THAT(error_of([&] { read_with(false); }), ContainsSubstring("a lfm2 that sees both ways is not supported"));
 }
 
+TEST_CASE("what a GGUF file of latent attention says of heads, and of the weights of experts", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile whole(write_fixture(folder, "deepseek_v3", "f32"));
+  const json config = *load_model(fixtures / "deepseek_v3").config;
+  const auto read = [&](uint32_t weights, bool old) {
+    GgufPairs pairs;
+    const auto add = [&](const char* key, const char* theirs) {
+      pairs.add_integer(std::string("deepseek2.") + key, config.at(theirs).get<uint32_t>());
+    };
+    pairs.add_text("general.architecture", "deepseek2");
+    if (!old) {
+      json said = config;
+      said["scoring_func"] = weights == 2 ? "sigmoid" : "softmax";
+      add_config(pairs, *find_architecture("deepseek2"), said);
+      return config_with(folder, pairs, whole);
+    }
+    // Of heads themselves, and nothing of the weights.
+    for (const auto& [key, theirs] : {std::pair{"context_length", "max_position_embeddings"},
+                                      {"embedding_length", "hidden_size"},
+                                      {"block_count", "num_hidden_layers"},
+                                      {"feed_forward_length", "intermediate_size"},
+                                      {"attention.head_count", "num_attention_heads"},
+                                      {"attention.kv_lora_rank", "kv_lora_rank"},
+                                      {"attention.value_length", "v_head_dim"},
+                                      {"rope.dimension_count", "qk_rope_head_dim"},
+                                      {"expert_count", "n_routed_experts"},
+                                      {"expert_used_count", "num_experts_per_tok"},
+                                      {"expert_feed_forward_length", "moe_intermediate_size"},
+                                      {"leading_dense_block_count", "first_k_dense_replace"},
+                                      {"expert_shared_count", "n_shared_experts"}})
+      add(key, theirs);
+    pairs.add_integer("deepseek2.attention.key_length", 10);  // 6 and 4
+    pairs.add_number("deepseek2.attention.layer_norm_rms_epsilon", 1e-6f);
+    return config_with(folder, pairs, whole);
+  };
+  for (const bool old : {false, true}) {
+    const json found = read(2, old);
+    for (const char* key :
+         {"num_key_value_heads", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "kv_lora_rank"})
+      CHECK(found.at(key) == config.at(key));
+    CHECK(found.at("model_type") == "deepseek_v3");
+    CHECK(found.at("q_lora_rank").is_null() == old);
+  }
+  CHECK_THAT(error_of([&] { read(1, false); }),
+             ContainsSubstring("expert_gating_func is 1; 1 (softmax) without a bias"));
+  json other = config;
+  other["rope_scaling"]["attention_factor"] = 1.1;
+  GgufPairs pairs;
+  CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("deepseek2"), other); }),
+             ContainsSubstring("can't say yarn's attention_factor 1.1"));
+  other = config;
+  other["mlp_layer_types"] = {"sparse", "dense"};
+  CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("deepseek2"), other); }),
+             ContainsSubstring("can't say which layers have no experts"));
+}
+
 TEST_CASE("angles that a GGUF file of OLMo 3 can't say are refused", "[gguf]") {
   json config = *load_model(fixtures / "olmo3").config;
   config["rope_parameters"]["sliding_attention"]["rope_theta"] = 500;

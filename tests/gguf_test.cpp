@@ -42,13 +42,13 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
   CHECK_THAT(error_of([&] { write_fixture(folder, "smollm3", "f32"); }),
              ContainsSubstring("which layers have no rotary positions"));
   for (const char* fixture :
-       {"llama",      "llama_linear", "mistral",    "qwen2", "gpt2",    "gpt_neox",    "gpt_neox_sequential",
-        "bert_cls",   "t5",           "t5_v11",     "qwen3", "olmo2",   "phi3",        "qwen3_moe",
-        "llama_yarn", "phi3_long",    "phi3_short", "gemma", "gemma2",  "gemma3",      "mixtral",
-        "granite",    "olmoe",        "qwen2_moe",  "olmo3", "phi",     "starcoder2",  "stablelm",
-        "olmo",       "gpt_oss",      "exaone4",    "glm4",  "cohere",  "cohere2",     "ernie4_5",
-        "arcee",      "ministral3",   "seed_oss",   "bloom", "qwen3_5", "qwen3_5_moe", "lfm2_moe",
-        "glm4_moe"}) {
+       {"llama",      "llama_linear", "mistral",     "qwen2",     "gpt2",    "gpt_neox",    "gpt_neox_sequential",
+        "bert_cls",   "t5",           "t5_v11",      "qwen3",     "olmo2",   "phi3",        "qwen3_moe",
+        "llama_yarn", "phi3_long",    "phi3_short",  "gemma",     "gemma2",  "gemma3",      "mixtral",
+        "granite",    "olmoe",        "qwen2_moe",   "olmo3",     "phi",     "starcoder2",  "stablelm",
+        "olmo",       "gpt_oss",      "exaone4",     "glm4",      "cohere",  "cohere2",     "ernie4_5",
+        "arcee",      "ministral3",   "seed_oss",    "bloom",     "qwen3_5", "qwen3_5_moe", "lfm2_moe",
+        "glm4_moe",   "deepseek_v2",  "deepseek_v3", "qwen3_next"}) {
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");
     const Model before = load_model(fixtures / fixture), after = load_model(file);
@@ -57,7 +57,7 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
     CHECK(theirs.absent().empty());
     REQUIRE(before.parameters.size() == after.parameters.size());
     const std::string_view name = fixture;
-    const bool gains_less_one = name.starts_with("gemma") || name.starts_with("qwen3_5");
+    const bool gains_less_one = name.starts_with("gemma") || name.starts_with("qwen3_5") || name == "qwen3_next";
     for (const ParameterSpec& parameter : before.parameters) {
       INFO(parameter.name);
       const std::vector<float> a = ours.read(parameter.name), b = theirs.read(parameter.name);
@@ -157,6 +157,35 @@ TEST_CASE("experts of Mixtral's first files are a tensor each", "[gguf]") {
   for (const ParameterSpec& parameter : model.parameters) {
     INFO(parameter.name);
     CHECK(apart.read(parameter.name) == ours.read(parameter.name));
+  }
+}
+
+TEST_CASE("older files have the matrices of latent attention's heads in one tensor", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile apart(write_fixture(folder, "deepseek_v2", "f32"));
+  const Model model = load_model(fixtures / "deepseek_v2");
+  GgufPairs pairs;
+  pairs.add_text("general.architecture", "deepseek2");
+  add_config(pairs, *find_architecture("deepseek2"), *model.config);
+  const SafetensorsFile folder_file(fixtures / "deepseek_v2" / "model.safetensors");
+  std::vector<GgufSource> sources;
+  for (const GgufTensor& tensor : apart.tensors()) {
+    if (tensor.name.ends_with("attn_v_b.weight")) continue;
+    sources.push_back({tensor.name, tensor.type, tensor.shape, [&tensor] { return tensor.bytes; }});
+    if (!tensor.name.ends_with("attn_k_b.weight")) continue;
+    const int64_t layer = layer_in_name(tensor.name);
+    const TensorEntry& both = folder_file.require(fmt::format("model.layers.{}.self_attn.kv_b_proj.weight", layer));
+    sources.back() = {fmt::format("blk.{}.attn_kv_b.weight", layer), tensor.type, both.shape,
+                      [bytes = both.bytes] { return bytes; }};
+  }
+  const auto file = folder / "old.gguf";
+  write_gguf(file, pairs, sources);
+  const Model read = load_model(file);
+  const Weights old(read.parameters, file), ours(model.parameters, fixtures / "deepseek_v2");
+  CHECK(old.extra().empty());
+  for (const ParameterSpec& parameter : model.parameters) {
+    INFO(parameter.name);
+    CHECK(old.read(parameter.name) == ours.read(parameter.name));
   }
 }
 

@@ -436,11 +436,11 @@ SMALL = {
                                     tie_word_embeddings=True,
                                     rope_parameters=dict(HALF_TURNS, partial_rotary_factor=0.4))),
     "qwen3_next": case("gated delta nets of two value heads for a key head, whose projections files have by key head; five "
-                       "experts, two a token, and one that all tokens take, behind a layer without", 146, 13,
-                       qwen3_5(3, 18, 3, 19, 61, 32, head_dim=10, linear_num_key_heads=2,
+                       "experts, two a token, and one that all tokens take", 147, 13,
+                       qwen3_5(2, 18, 3, 19, 61, 32, head_dim=10, linear_num_key_heads=2,
                                linear_num_value_heads=4, linear_key_head_dim=6, linear_value_head_dim=5,
                                num_experts=5, num_experts_per_tok=2, moe_intermediate_size=7,
-                               shared_expert_intermediate_size=9, mlp_only_layers=[0],
+                               shared_expert_intermediate_size=9,
                                rope_parameters=dict(HALF_TURNS, partial_rotary_factor=0.4)) |
                        dict(family="qwen3_next", architecture="Qwen3NextForCausalLM")),
     "lfm2": case("two short convolutions with biases between attention that norms its queries and keys, tied head", 128, 13,
@@ -469,7 +469,7 @@ SMALL = {
                                kv_lora_rank=10, qk_nope_head_dim=6, qk_rope_head_dim=4, v_head_dim=8,
                                n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=7,
                                n_group=1, topk_group=1, first_k_dense_replace=1,
-                               rope_parameters=dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, mscale=0.7,
+                               rope_parameters=dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, mscale=1.3,
                                                     mscale_all_dim=1.3, original_max_position_embeddings=8))),
     "glm4_moe_lite": case("latent attention with biases, experts by sigmoids that a bias balances", 141, 13,
                           rotary("glm4_moe_lite", "Glm4MoeLiteForCausalLM", 2, 21, 3, 11, 61, 32, num_key_value_heads=3, q_lora_rank=9,
