@@ -138,7 +138,11 @@ TEST_CASE("damaged GGUF files are read or refused", "[gguf][fuzz]") {
 
 TEST_CASE("damaged GGUF models are made or refused", "[gguf][fuzz]") {
   Tally tally;
-  for (const auto& [fixture, tokenizer] : {std::pair{"llama", "llama"}, {"gpt2", "gpt2"}, {"qwen3_5", "gpt2"}}) {
+  for (const auto& [fixture, tokenizer] : {std::pair{"llama", "llama"},
+                                           {"gpt2", "gpt2"},
+                                           {"qwen3_5", "gpt2"},
+                                           {"deepseek_v2", "gpt2"},
+                                           {"granite4", "gpt2"}}) {
     const TemporaryFolder folder;
     const std::string good = model_file(folder, fixture, tokenizer);
     const auto path = folder / "fuzz.gguf";
@@ -155,7 +159,7 @@ TEST_CASE("damaged GGUF models are made or refused", "[gguf][fuzz]") {
       attempt(tally, [&] {
         const Model model = load_model(path);
         const Weights weights(model.parameters, path);
-        weights.read(model.parameters.front().name);
+        for (const ParameterSpec& parameter : model.parameters) weights.read(parameter.name);
       });
     }
   }

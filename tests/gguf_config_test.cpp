@@ -67,6 +67,26 @@ TEST_CASE("layers of an LFM2 without heads of keys have a short convolution", "[
   CHECK_THAT(error_of([&] { read_with(false); }), ContainsSubstring("a lfm2 that sees both ways is not supported"));
 }
 
+TEST_CASE("layers of a Granite 4 without heads of keys have state spaces", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile whole(write_fixture(folder, "granite4", "f32"));  // of a feed-forward layer it has the rows
+  json config = *load_model(fixtures / "granite4_mamba").config;
+  const auto read = [&] {
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", "granitehybrid");
+    add_config(pairs, *find_architecture("granitehybrid"), config);
+    return config_with(folder, pairs, whole);
+  };
+  CHECK_THAT(error_of(read), ContainsSubstring("can't say \"mamba_n_groups\" 2"));
+  config.update({{"mamba_n_groups", 1}, {"mamba_proj_bias", false}, {"num_local_experts", 0}});
+  const json found = read();
+  for (const char* key : {"layer_types", "num_key_value_heads", "mamba_expand", "mamba_n_heads", "mamba_d_head",
+                          "mamba_d_state", "mamba_d_conv", "position_embedding_type", "num_local_experts"})
+    CHECK(found.at(key) == config.at(key));
+  CHECK(found.at("shared_intermediate_size") == 19);
+  CHECK(make_model(JsonObject::make(found, "config.json")).constants.empty());  // nothing turns
+}
+
 TEST_CASE("what a GGUF file of latent attention says of heads, and of the weights of experts", "[gguf]") {
   const TemporaryFolder folder;
   const GgufFile whole(write_fixture(folder, "deepseek_v3", "f32"));

@@ -102,6 +102,43 @@ std::vector<TensorRow> deepseek_tensors() {
                {"blk.{}.attn_kv_b", "model.layers.{}.self_attn.kv_b_proj"}});
 }
 
+std::vector<TensorRow> granite_moe_tensors() {
+  std::vector<TensorRow> rows = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs);
+  std::erase_if(rows, [](const TensorRow& row) { return row.hugging_face.find(".mlp.") != row.hugging_face.npos; });
+  return with(std::move(rows),
+              {{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.router.layer"},
+               {"blk.{}.ffn_gate_exps", "model.layers.{}.block_sparse_moe.experts.{}.gate_proj", RowOrder::experts},
+               {"blk.{}.ffn_up_exps", "model.layers.{}.block_sparse_moe.experts.{}.up_proj", RowOrder::experts},
+               {"blk.{}.ffn_down_exps", "model.layers.{}.block_sparse_moe.experts.{}.down_proj", RowOrder::experts}});
+}
+
+std::vector<TensorRow> granite_hybrid_tensors() {
+  constexpr std::string_view gates = "model.layers.{}.shared_mlp.input_linear",
+                             down = "model.layers.{}.shared_mlp.output_linear", router = "blk.{}.ffn_gate_inp";
+  return with(granite_moe_tensors(), {{"blk.{}.ffn_gate_shexp", gates, RowOrder::first_half, 0, router},
+                                      {"blk.{}.ffn_up_shexp", gates, RowOrder::second_half, 0, router},
+                                      {"blk.{}.ffn_down_shexp", down, RowOrder::same, 0, router},
+                                      {"blk.{}.ffn_gate", gates, RowOrder::first_half},
+                                      {"blk.{}.ffn_up", gates, RowOrder::second_half},
+                                      {"blk.{}.ffn_down", down},
+                                      {"blk.{}.ssm_in", "model.layers.{}.mamba.in_proj"},
+                                      {"blk.{}.ssm_conv1d", "model.layers.{}.mamba.conv1d", RowOrder::rows_of_matrices},
+                                      bare("blk.{}.ssm_dt", "model.layers.{}.mamba.dt_bias", ".bias"),
+                                      {.gguf = "blk.{}.ssm_a",
+                                       .hugging_face = "model.layers.{}.mamba.A_log",
+                                       .order = RowOrder::as_column,
+                                       .bare = true,
+                                       .ending = "",
+                                       .decay = true},
+                                      {.gguf = "blk.{}.ssm_d",
+                                       .hugging_face = "model.layers.{}.mamba.D",
+                                       .order = RowOrder::as_column,
+                                       .bare = true,
+                                       .ending = ""},
+                                      {"blk.{}.ssm_norm", "model.layers.{}.mamba.norm", RowOrder::as_row},
+                                      {"blk.{}.ssm_out", "model.layers.{}.mamba.out_proj"}});
+}
+
 std::vector<TensorRow> mixtral_tensors() {
   return {{"blk.{}.ffn_gate_inp", "model.layers.{}.block_sparse_moe.gate"},
           {"blk.{}.ffn_gate_exps", "model.layers.{}.block_sparse_moe.experts.{}.w1", RowOrder::experts},

@@ -37,6 +37,9 @@ std::vector<TensorRow> glm4_moe_tensors();
 /// Those of latent attention and DeepSeek's mixtures. Older files have the heads' matrices for keys and values in one
 /// tensor, as Hugging Face does.
 std::vector<TensorRow> deepseek_tensors();
+/// Granite's mixtures; Granite 4's, with state spaces, and feed-forward layers that experts stand beside or not.
+std::vector<TensorRow> granite_moe_tensors();
+std::vector<TensorRow> granite_hybrid_tensors();
 /// Norms of queries and keys, whose gains lack `added`.
 std::vector<TensorRow> query_norms(float added = 0);
 std::vector<TensorRow> gemma_tensors();

@@ -276,8 +276,9 @@ std::optional<NamedRow> row_of_gguf(const GgufArchitecture& architecture, std::s
   return find_row(architecture, tensor, &TensorRow::gguf, has);
 }
 
-std::optional<NamedRow> row_of_hugging_face(const GgufArchitecture& architecture, std::string_view tensor) {
-  return find_row(architecture, tensor, &TensorRow::hugging_face, [](std::string_view) { return true; });
+std::optional<NamedRow> row_of_hugging_face(const GgufArchitecture& architecture, std::string_view tensor,
+                                            const std::function<bool(std::string_view)>& has) {
+  return find_row(architecture, tensor, &TensorRow::hugging_face, has);
 }
 
 }  // namespace vkformer

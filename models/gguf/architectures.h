@@ -21,9 +21,14 @@ enum class RowOrder : uint8_t {
   key_pairs,  ///< the same for heads of keys
   /// The parts q, k, v one after the other, where Hugging Face has them side by side in each head.
   fused_heads,
-  experts,           ///< a matrix or a vector for each expert in one tensor, which Hugging Face has apart
-  one_row,           ///< a vector, which Hugging Face has as a matrix of one row
-  turned_matrices,   ///< several matrices, each transposed
+  experts,          ///< a matrix or a vector for each expert in one tensor, which Hugging Face has apart
+  one_row,          ///< a vector, which Hugging Face has as a matrix of one row
+  turned_matrices,  ///< several matrices, each transposed
+  /// One half of the rows of a matrix; the other is of the row with the other of these orders.
+  first_half,
+  second_half,
+  as_row,            ///< a matrix of one row, which Hugging Face has as a vector
+  as_column,         ///< of one column
   rows_of_matrices,  ///< a matrix, of which Hugging Face has each row as a matrix of one row
   /// Of a delta net, which has one or more heads of values for each of keys: Hugging Face's head k n + i, the i-th of
   /// the n of head k of keys, is the file's i K + k.
@@ -99,9 +104,10 @@ struct NamedRow {
     return fill_name(second ? row->second : row->hugging_face, numbers).append(row->bare ? "" : ending);
   }
 };
-/// `has` tells which tensors there are beside it.
+/// `has` tells which tensors a file has beside it.
 std::optional<NamedRow> row_of_gguf(const GgufArchitecture& architecture, std::string_view tensor,
                                     const std::function<bool(std::string_view)>& has);
-std::optional<NamedRow> row_of_hugging_face(const GgufArchitecture& architecture, std::string_view tensor);
+std::optional<NamedRow> row_of_hugging_face(const GgufArchitecture& architecture, std::string_view tensor,
+                                            const std::function<bool(std::string_view)>& has);
 
 }  // namespace vkformer

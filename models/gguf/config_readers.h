@@ -19,6 +19,8 @@ void read_decoder(const GgufSettings& settings, nlohmann::json& config);
 /// Of every so many layers the last one has no window, or a list has a 1 for each layer with one; in a file without
 /// windows, none has one.
 void read_windows(const GgufSettings& settings, nlohmann::json& config, int64_t usual);
+/// What all kinds of Granite have.
+void read_granite_keys(const GgufSettings& settings, nlohmann::json& config);
 /// Of mixtures: that weights are sigmoids of logits.
 void check_sigmoids(const GgufSettings& settings);
 
@@ -31,6 +33,6 @@ GgufReader read_olmo2, read_cohere2, read_exaone4, read_mistral3, read_gemma2, r
 // Mixtures of experts.
 GgufReader read_qwen2_moe, read_glm4_moe, read_deepseek2;
 // Decoders whose layers are of unlike kinds.
-GgufReader read_qwen3_5, read_lfm2, read_gemma4;
+GgufReader read_qwen3_5, read_lfm2, read_gemma4, read_granite_hybrid;
 
 }  // namespace vkformer

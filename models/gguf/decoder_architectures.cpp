@@ -63,6 +63,18 @@ std::vector<KeyRow> deepseek_keys() {
                {"expert_group_used_count", "topk_group", ValueKind::integer, true}});
 }
 
+std::vector<KeyRow> granite_keys() {
+  return with(llama_keys(), {{"embedding_scale", "embedding_multiplier", ValueKind::number, true},
+                             {"attention.scale", "attention_multiplier", ValueKind::number, true},
+                             {"residual_scale", "residual_multiplier", ValueKind::number, true},
+                             {"logit_scale", "logits_scaling", ValueKind::number}});
+}
+
+std::vector<KeyRow> optional(std::vector<KeyRow> keys) {
+  for (KeyRow& key : keys) key.optional = true;
+  return keys;
+}
+
 /// Command R's.
 std::vector<KeyRow> cohere_keys() {
   return with(decoder_keys(), {{"attention.layer_norm_epsilon", "layer_norm_eps", ValueKind::number},
@@ -166,12 +178,34 @@ std::vector<GgufArchitecture> decoder_architectures() {
   all.push_back({.name = "granite",
                  .model_types = {"granite"},
                  .model_class = "GraniteForCausalLM",
-                 .keys = with(llama_keys(), {{"embedding_scale", "embedding_multiplier", ValueKind::number, true},
-                                             {"attention.scale", "attention_multiplier", ValueKind::number, true},
-                                             {"residual_scale", "residual_multiplier", ValueKind::number, true},
-                                             {"logit_scale", "logits_scaling", ValueKind::number}}),
+                 .keys = granite_keys(),
                  .fixed = {{"hidden_act", silu}},
                  .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+  const std::vector<KeyRow> some_experts = {{"expert_count", "num_local_experts"},
+                                            {"expert_used_count", "num_experts_per_tok"}};
+  all.push_back({.name = "granitemoe",
+                 .model_types = {"granitemoe"},
+                 .model_class = "GraniteMoeForCausalLM",
+                 .keys = with(granite_keys(), some_experts),
+                 .fixed = {{"hidden_act", silu}},
+                 .tensors = granite_moe_tensors()});
+  // Which layers have attention, and how wide heads of state spaces are, is read apart.
+  all.push_back(
+      {.name = "granitehybrid",
+       .model_types = {"granitemoehybrid"},
+       .model_class = "GraniteMoeHybridForCausalLM",
+       .keys = with(with(without(granite_keys(), {"attention.head_count_kv"}), optional(some_experts)),
+                    {{"expert_shared_feed_forward_length", "shared_intermediate_size", ValueKind::integer, true},
+                     {"ssm.conv_kernel", "mamba_d_conv"},
+                     {"ssm.state_size", "mamba_d_state"},
+                     {"ssm.group_count", "mamba_n_groups"},
+                     {"ssm.time_step_rank", "mamba_n_heads"}}),
+       .fixed = {{"hidden_act", silu},
+                 {"attention_bias", {false}},
+                 {"mamba_n_groups", {1}},  // several would be normed apart
+                 {"mamba_conv_bias", {true}},
+                 {"mamba_proj_bias", {false}}},
+       .tensors = granite_hybrid_tensors()});
   all.push_back({.name = "olmo2",
                  .model_types = {"olmo2", "olmo3"},
                  .model_class = "Olmo2ForCausalLM",

@@ -180,10 +180,15 @@ void read_llama(const GgufSettings& settings, json& config) {
   config["architectures"] = {experts ? "MixtralForCausalLM" : "MistralForCausalLM"};
 }
 
-void read_granite(const GgufSettings& settings, json& config) {
-  read_llama(settings, config);
+void read_granite_keys(const GgufSettings& settings, json& config) {
+  read_decoder(settings, config);
   if (!config.contains("attention_multiplier"))
     config["attention_multiplier"] = 1 / std::sqrt(config["head_dim"].get<double>());
+}
+
+void read_granite(const GgufSettings& settings, json& config) {
+  read_granite_keys(settings, config);
+  if (config["model_type"] == "granite") config["mlp_bias"] = settings.has_tensor("blk.0.ffn_up.bias");
   const char* turns = "rope.scaling.finetuned";  // llama.cpp's switch of Granite's positions
   check(settings.all().boolean_or(settings.name(turns), true),
         "{}: key {} is false: a granite without positions is not supported", settings.shards().name(),

@@ -200,13 +200,24 @@ void add_deepseek2(GgufPairs& pairs, const std::string& prefix, const json& conf
   add_rotary(pairs, prefix, config, YarnForm{.log_multiplier = rotary.score_growth / 10});
 }
 
-/// A layer with a short convolution has no heads of keys.
-void add_lfm2(GgufPairs& pairs, const std::string& prefix, const json& config) {
+/// A layer that has something else than attention has no heads of keys.
+void add_mixers(GgufPairs& pairs, const std::string& prefix, const json& config, const char* other) {
   std::vector<int32_t> heads;
   for (const json& type : config.at("layer_types"))
-    heads.push_back(type == "conv" ? 0 : config.at("num_key_value_heads").get<int32_t>());
+    heads.push_back(type == other ? 0 : config.at("num_key_value_heads").get<int32_t>());
   pairs.add_integers(prefix + "attention.head_count_kv", heads);
   add_decoder(pairs, prefix, config);
+}
+
+void add_lfm2(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_mixers(pairs, prefix, config, "conv");
+}
+
+void add_granite_hybrid(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_mixers(pairs, prefix, config, "mamba");
+  pairs.add_integer(prefix + "ssm.inner_size",
+                    integer_in(config, "mamba_n_heads") * integer_in(config, "mamba_d_head"));
+  pairs.add_boolean(prefix + "rope.scaling.finetuned", config.at("position_embedding_type") == "rope");
 }
 
 void add_lfm2_moe(GgufPairs& pairs, const std::string& prefix, const json& config) {
@@ -315,6 +326,8 @@ constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
                             {"qwen3moe", add_decoder},
                             {"smollm3", add_smollm3},
                             {"granite", add_decoder},
+                            {"granitemoe", add_decoder},
+                            {"granitehybrid", add_granite_hybrid},
                             {"olmo2", add_olmo2},
                             {"exaone4", add_exaone4},
                             {"glm4", add_decoder},

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "models/embedding/recipe.h"
 #include "models/finite_weights.h"
@@ -54,13 +55,19 @@ void add_pooling(GgufPairs& pairs, const GgufArchitecture& architecture, const M
     pairs.add_integer(key, none);
 }
 
+bool is_half(RowOrder order) { return order == RowOrder::first_half || order == RowOrder::second_half; }
+
 std::vector<int64_t> shape_of(const ParameterSpec& parameter, RowOrder order) {
   const auto dimensions = parameter.shape.dimensions();
   std::vector<int64_t> shape(dimensions.begin(), dimensions.end());
   if (order == RowOrder::transposed) std::ranges::reverse(shape);
   if (order == RowOrder::turned_matrices) std::swap(shape[1], shape[2]);
   if (order == RowOrder::one_row) shape.erase(shape.begin());
-  if (order == RowOrder::value_channels || order == RowOrder::rows_of_matrices) shape.erase(shape.begin() + 1);
+  if (order == RowOrder::as_row) shape.insert(shape.begin(), 1);
+  if (order == RowOrder::as_column) shape.push_back(1);
+  if (is_half(order)) shape.front() /= 2;
+  if ((order == RowOrder::value_channels || order == RowOrder::rows_of_matrices) && shape.size() > 1)
+    shape.erase(shape.begin() + 1);
   return shape;
 }
 
@@ -69,6 +76,12 @@ std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model
                                std::vector<std::string>& dropped) {
   std::vector<Target> targets;
   const std::vector<FileTensor> filed = file_tensors(model.parameters);
+  std::set<std::string_view> names;
+  for (const ParameterSpec& parameter : model.parameters) names.insert(parameter.name);
+  const auto has = [&](std::string_view tensor) {
+    const auto row = row_of_gguf(architecture, tensor, [](std::string_view) { return true; });
+    return row && names.contains(row->in_hugging_face());
+  };
   for (const ParameterSpec& parameter : model.parameters) {
     // A classifier of tokens has the same name as one of texts, for which alone there is a place.
     if (is_dropped(architecture, parameter.name) ||
@@ -76,9 +89,9 @@ std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model
       dropped.push_back(parameter.name);
       continue;
     }
-    auto named = row_of_hugging_face(architecture, parameter.name);
+    auto named = row_of_hugging_face(architecture, parameter.name, has);
     const bool in_stack = !named && parameter.stack;  // the format has it among others, too
-    if (in_stack) named = row_of_hugging_face(architecture, parameter.stack->tensor);
+    if (in_stack) named = row_of_hugging_face(architecture, parameter.stack->tensor, has);
     const bool classifier = model.task == Task::classify || model.task == Task::score;
     check(named.has_value(), "GGUF files of architecture {} have no place for tensor {}{}", architecture.name,
           in_quotes(parameter.name, 120), classifier ? " of a classifier; convert it to a folder" : "");
@@ -114,6 +127,15 @@ std::vector<Target> targets_of(const GgufArchitecture& architecture, const Model
                        .row = named->row,
                        .parts = {&parameter},
                        .values = {}});
+    if (named->row->order != RowOrder::first_half) continue;
+    named->row = std::ranges::find_if(
+        named->row, architecture.tensors.data() + architecture.tensors.size(), [&](const TensorRow& other) {
+          return other.hugging_face == named->row->hugging_face && other.order == RowOrder::second_half;
+        });
+    Target second = targets.back();
+    second.tensor.name = named->in_gguf();
+    second.row = named->row;
+    targets.push_back(std::move(second));
   }
   for (NamedValues& tensor : rotary_tensors(*model.config))
     targets.push_back({.tensor = {.name = tensor.name, .shape = {std::ssize(tensor.values)}},
@@ -149,6 +171,10 @@ std::vector<float> arranged(const Target& target, const RowHeads& heads, std::ve
     }
   } else {
     result = std::move(values);
+  }
+  if (is_half(order)) {
+    const auto middle = result.begin() + std::ssize(result) / 2;
+    order == RowOrder::first_half ? result.erase(middle, result.end()) : result.erase(result.begin(), middle);
   }
   if (target.row->decay)
     for (float& value : result) value = static_cast<float>(-std::exp(static_cast<double>(value)));
@@ -200,6 +226,11 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
     return said ? *said : otherwise.value();
   };
   const int64_t heads = setting("attention.head_count", {}), kv_heads = setting("attention.head_count_kv", heads);
+  const auto setting_of_rows = [&](std::string_view key, std::optional<int64_t> otherwise) {
+    // Which may be a list, with other layers' zeros.
+    if (key == "attention.head_count_kv") return config.value("num_key_value_heads", kv_heads);
+    return setting(key, otherwise);
+  };
   std::vector<Mixture::Tensor> tensors;
   for (const Target& target : targets) tensors.push_back(target.tensor);
   const std::vector<DType> types = mixture.types_of(tensors, {.layers = setting("block_count", {}),
@@ -232,7 +263,7 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
                const std::vector<float> more = weights.read(part->name);
                values.insert(values.end(), more.begin(), more.end());
              }
-             values = arranged(now, heads_of(now.row->order, setting), std::move(values));
+             values = arranged(now, heads_of(now.row->order, setting_of_rows), std::move(values));
            }
            check_finite(now.tensor.name, values, types[i]);
            bytes = encoded(now.tensor.name, types[i], values);

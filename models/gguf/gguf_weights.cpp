@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "models/gguf/row_orders.h"
 #include "runtime/check.h"
@@ -171,6 +172,56 @@ class GgufWeight : public WeightTensor {
   mutable std::vector<float> scratch_;
 };
 
+/// The rows of two tensors, one behind the other.
+class JoinedRows : public WeightTensor {
+ public:
+  JoinedRows(std::unique_ptr<const WeightTensor> first, std::unique_ptr<const WeightTensor> second)
+      : WeightTensor(first->name(), joined_shape(*first, *second), first->elements() + second->elements(),
+                     first->type(), first->bytes() + second->bytes()),
+        first_(std::move(first)),
+        second_(std::move(second)) {}
+
+  bool is_float() const override { return first_->is_float() && second_->is_float(); }
+  std::optional<DType> stored(bool columns) const override {
+    const auto type = first_->stored(columns);
+    return !columns && type == second_->stored(columns) ? type : std::nullopt;
+  }
+  void read_floats(int64_t first, std::span<float> out) const override {
+    visit(first, std::ssize(out), [&](const WeightTensor& part, int64_t begin, int64_t done, int64_t count) {
+      part.read_floats(begin, out.subspan(static_cast<size_t>(done), static_cast<size_t>(count)));
+    });
+  }
+  void read_stored(int64_t first, std::span<std::byte> out) const override {
+    const BlockFormat& format = format_of(*first_->stored(false));
+    const auto bytes = [&](int64_t values) { return static_cast<size_t>(values / format.values * format.bytes); };
+    visit(first, std::ssize(out) / format.bytes * format.values,
+          [&](const WeightTensor& part, int64_t begin, int64_t done, int64_t count) {
+            part.read_stored(begin, out.subspan(bytes(done), bytes(count)));
+          });
+  }
+  void release(int64_t first, int64_t count) const override {
+    visit(first, count,
+          [](const WeightTensor& part, int64_t begin, int64_t, int64_t some) { part.release(begin, some); });
+  }
+
+ private:
+  static std::vector<int64_t> joined_shape(const WeightTensor& first, const WeightTensor& second) {
+    std::vector<int64_t> shape(first.shape().begin(), first.shape().end());
+    shape.front() += second.shape().front();
+    return shape;
+  }
+  /// Gives the parts of elements [first, first + count): where each begins in its tensor, how many came before, how
+  /// many it has.
+  template <class Visitor>
+  void visit(int64_t first, int64_t count, Visitor&& visitor) const {
+    const int64_t of_first = std::clamp<int64_t>(first_->elements() - first, 0, count);
+    if (of_first > 0) visitor(*first_, first, int64_t{0}, of_first);
+    if (of_first < count) visitor(*second_, first + of_first - first_->elements(), of_first, count - of_first);
+  }
+
+  std::unique_ptr<const WeightTensor> first_, second_;
+};
+
 struct TypePair {
   std::string_view gguf;
   DType dtype;
@@ -222,12 +273,17 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
   const GgufArchitecture& architecture = architecture_of(shards_);
   const auto setting = [&](std::string_view key, std::optional<int64_t> otherwise) {
     const std::string name = fmt::format("{}.{}", architecture.name, key);
-    if (otherwise && !shards_.metadata().has(name)) return *otherwise;
-    return shards_.metadata().integer(name, 1, 1 << 20);
+    constexpr int64_t most = 1 << 20;
+    const GgufMetadata& metadata = shards_.metadata();
+    if (otherwise && !metadata.has(name)) return *otherwise;
+    if (!metadata.has(name) || !metadata.array_size(name)) return metadata.integer(name, 1, most);
+    const std::vector<int64_t> of_layers = metadata.integers(name, 0, most);  // 0: it has none
+    return std::max(int64_t{1}, of_layers.empty() ? 0 : std::ranges::max(of_layers));
   };
   const bool has_further = shards_.metadata().has(fmt::format("{}.{}", architecture.name, further_layers));
   const int64_t layers = has_further ? layers_of(shards_, architecture) : INT64_MAX;
   const auto has = [&](std::string_view tensor) { return shards_.find(tensor) != nullptr; };
+  std::map<std::string, std::unique_ptr<WeightTensor>> waiting;  // halves whose others have not come yet
   for (const auto& [file, tensor] : shards_.tensors()) {
     if (std::ranges::find(settings_of_rotary, tensor->name) != std::end(settings_of_rotary)) continue;
     if (layer_in_name(tensor->name) >= layers) continue;
@@ -261,6 +317,28 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
       }
       continue;
     }
+    if (row.order == RowOrder::as_row || row.order == RowOrder::as_column) {
+      place.order = RowOrder::same;
+      shape = {elements};
+    }
+    if (row.order == RowOrder::first_half || row.order == RowOrder::second_half) {
+      place.order = RowOrder::same;
+      auto half = std::make_unique<GgufWeight>(named->in_hugging_face(), std::move(shape), elements,
+                                               tensor->bytes.size(), place);
+      const auto [other, is_first] = waiting.try_emplace(half->name(), nullptr);
+      if (is_first) {
+        other->second = std::move(half);
+        continue;
+      }
+      check(std::ranges::equal(half->shape().subspan(1), other->second->shape().subspan(1)),
+            "{} has other columns than the other half of {}", where(), half->name());
+      if (row.order == RowOrder::first_half)
+        add(std::make_unique<JoinedRows>(std::move(half), std::move(other->second)));
+      else
+        add(std::make_unique<JoinedRows>(std::move(other->second), std::move(half)));
+      waiting.erase(other);
+      continue;
+    }
     if (row.order == RowOrder::one_row) {
       place.order = RowOrder::same;
       if (shape.size() == 1) shape.insert(shape.begin(), 1);
@@ -287,14 +365,15 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
             tensor->type->name);
     }
     if (row.order == RowOrder::rows_of_matrices) {
-      check(shape.size() == 2, "{} has {} dimensions, not 2", where(), shape.size());
+      check(shape.size() == 2 || named->ending == ".bias", "{} has {} dimensions, not 2", where(), shape.size());
       place.order = RowOrder::same;
     }
-    if (row.order == RowOrder::value_channels || row.order == RowOrder::rows_of_matrices)
+    if ((row.order == RowOrder::value_channels || row.order == RowOrder::rows_of_matrices) && shape.size() > 1)
       shape.insert(shape.begin() + 1, 1);
     add(std::make_unique<GgufWeight>(named->in_hugging_face(), std::move(shape), elements, tensor->bytes.size(),
                                      place));
   }
+  for (auto& [name, half] : waiting) add(std::move(half));  // too few rows, which is told where they are looked for
 }
 
 }  // namespace vkformer

@@ -26,6 +26,18 @@ json gemma4_angles(const GgufSettings& settings, int64_t width) {
   return angles;
 }
 
+/// A layer that has something else than attention has no heads of keys.
+void read_mixers(const GgufSettings& settings, json& config, const char* attention, const char* other) {
+  const char* key = "attention.head_count_kv";
+  for (const int64_t heads : of_layers(settings, key, config["num_hidden_layers"].get<int64_t>())) {
+    config["layer_types"].push_back(heads > 0 ? attention : other);
+    if (heads == 0) continue;
+    check(config.value("num_key_value_heads", heads) == heads, "{}: key {} has {} and {}; that is not supported",
+          settings.shards().name(), settings.name(key), config.value("num_key_value_heads", heads), heads);
+    config["num_key_value_heads"] = heads;
+  }
+}
+
 }  // namespace
 
 /// A list has a 1 for each layer with a delta net; without it, all but every so many have one.
@@ -51,19 +63,29 @@ void read_qwen3_5(const GgufSettings& settings, json& config) {
     types.push_back(list[static_cast<size_t>(layer)] == 1 ? "linear_attention" : "full_attention");
 }
 
-/// A layer with a short convolution has no heads of keys.
 void read_lfm2(const GgufSettings& settings, json& config) {
   check_sigmoids(settings);
-  const auto layers = config["num_hidden_layers"].get<int64_t>();
-  const char* key = "attention.head_count_kv";
-  for (const int64_t heads : of_layers(settings, key, layers)) {
-    config["layer_types"].push_back(heads > 0 ? "full_attention" : "conv");
-    if (heads == 0) continue;
-    check(config.value("num_key_value_heads", heads) == heads, "{}: key {} has {} and {}; that is not supported",
-          settings.shards().name(), settings.name(key), config.value("num_key_value_heads", heads), heads);
-    config["num_key_value_heads"] = heads;
-  }
+  read_mixers(settings, config, "full_attention", "conv");
   read_decoder(settings, config);
+}
+
+void read_granite_hybrid(const GgufSettings& settings, json& config) {
+  read_mixers(settings, config, "attention", "mamba");
+  read_granite_keys(settings, config);
+  const auto width = config["hidden_size"].get<int64_t>(), inner = settings.integer("ssm.inner_size");
+  check(config["mamba_n_groups"] == 1, "{}: key {} is {}; heads in groups are not supported", settings.shards().name(),
+        settings.name("ssm.group_count"), settings.integer("ssm.group_count"));
+  check(width > 0 && inner % width == 0, "{}: key {} is {}, not a multiple of the width {}", settings.shards().name(),
+        settings.name("ssm.inner_size"), inner, width);
+  config["mamba_expand"] = inner / width;
+  config["mamba_d_head"] = inner / std::max(config["mamba_n_heads"].get<int64_t>(), int64_t{1});
+  const bool experts = has_experts(settings);
+  if (!experts) config["num_local_experts"] = 0;
+  config["shared_intermediate_size"] =
+      rows_of(settings.shards(), experts ? "blk.0.ffn_up_shexp.weight" : "blk.0.ffn_up.weight");
+  // llama.cpp's switch of Granite's positions.
+  config["position_embedding_type"] =
+      settings.all().boolean_or(settings.name("rope.scaling.finetuned"), true) ? "rope" : "nope";
 }
 
 /// Layers with and without a window have heads of two widths; where those without have no tensor for values, these are

@@ -179,7 +179,13 @@ def byte_level(fixture):
 
     gpt4o = [split(cased("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", r"\p{N}{1,3}")), bytes_alone]
     tekken = [split(cased("", r"\p{N}")), bytes_alone]
-    splitters = {"gpt-4o": gpt4o, "tekken": tekken, "gpt-2": [words], "llama-bpe": [split(llama3), bytes_alone], "dbrx": [split(llama3), bytes_alone],
+    eastern = split("[一-龥ࠀ-一가-퟿]+")
+    letters = ("A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ"
+               "-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃")
+    deepseek = [split("[\r\n]"), split(rf"\s?[{letters}]+"), split(r"\s?[!-/:-~！-／：-～‘-‟　-。]+"), split(r"\s+$"),
+                eastern, split(r"\p{N}+"), bytes_alone]
+    coder = [split("[\r\n]"), split(r"\s?\p{L}+"), split(r"\s?\p{P}+"), eastern, split(r"\p{N}"), bytes_alone]
+    splitters = {"deepseek-llm": deepseek, "deepseek-coder": coder, "gpt-4o": gpt4o, "tekken": tekken, "gpt-2": [words], "llama-bpe": [split(llama3), bytes_alone], "dbrx": [split(llama3), bytes_alone],
                  "qwen2": qwen2, "qwen35": qwen35, "stablelm2": qwen2, "smollm": [digits, words],
                  "default": [split(r"[\p{P}\$\+<=>\^~\|]+"), words, split(r"\p{N}+"), split("[0-9][0-9][0-9]")]}
     for name, steps in splitters.items():

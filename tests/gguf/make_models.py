@@ -120,6 +120,18 @@ def save_decoders(size, width, inner, heads, kv):
     make("mixtral", t.MixtralForCausalLM, t.MixtralConfig, sentences, tie_word_embeddings=False, num_local_experts=8)
     make("granite", t.GraniteForCausalLM, t.GraniteConfig, tie_word_embeddings=True, embedding_multiplier=3.0,
          attention_multiplier=0.2, residual_multiplier=0.5, logits_scaling=2.0)
+    factors = dict(embedding_multiplier=3.0, attention_multiplier=0.2, residual_multiplier=0.5, logits_scaling=2.0)
+    make("granitemoe", t.GraniteMoeForCausalLM, t.GraniteMoeConfig, **factors, tie_word_embeddings=narrow,
+         num_local_experts=6, num_experts_per_tok=3)
+    # State spaces in two layers of four, with experts or without.
+    spaces = dict(**factors, vocab_size=704,  # to whose multiples of 8 the converter rounds it
+                  mamba_n_heads=2 * heads, mamba_d_head=width // heads, mamba_d_state=16 if narrow else 32,
+                  mamba_expand=2, shared_intermediate_size=inner, tie_word_embeddings=True)
+    space = ["mamba", "attention", "mamba", "attention"]
+    make("granite4", t.GraniteMoeHybridForCausalLM, t.GraniteMoeHybridConfig, **spaces, layer_types=space,
+         num_local_experts=0, num_experts_per_tok=0, position_embedding_type="nope")
+    make("granite4_moe", t.GraniteMoeHybridForCausalLM, t.GraniteMoeHybridConfig, **spaces, layer_types=space,
+         num_local_experts=6, num_experts_per_tok=3, position_embedding_type="nope")
     make("qwen2_moe", t.Qwen2MoeForCausalLM, t.Qwen2MoeConfig, tie_word_embeddings=False, moe_intermediate_size=width,
          shared_expert_intermediate_size=inner, num_experts=6, num_experts_per_tok=3)
     make("olmoe", t.OlmoeForCausalLM, t.OlmoeConfig, tie_word_embeddings=False, num_experts=6, num_experts_per_tok=3,

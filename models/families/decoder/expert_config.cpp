@@ -33,7 +33,7 @@ void read_experts(const JsonObject& json, Decoder& d, int64_t fewest) {
   for (const char* name : {"num_local_experts", "n_routed_experts"})
     if (json.has(name)) count = name;
   experts.count = integer_or(json, count, experts.count, fewest, most_experts);
-  experts.chosen = integer_or(json, "num_experts_per_tok", experts.chosen, 1, most_experts);
+  experts.chosen = integer_or(json, "num_experts_per_tok", experts.chosen, experts.count > 0 ? 1 : 0, most_experts);
   check(experts.count == 0 || experts.chosen <= experts.count, "{}: num_experts_per_tok is {}, {} is {}", json.name(),
         experts.chosen, count, experts.count);
   check(!boolean_or(json, "output_router_logits", false),

@@ -1,5 +1,7 @@
 #include "models/families/decoder/rotary_tables.h"
 
+#include <algorithm>
+
 #include "shaders/rope/rope.h"
 
 namespace vkformer {
@@ -22,6 +24,13 @@ RotaryTable rotary_table(const Decoder& d, size_t rotary, bool stretched) {
 /// The angles that queries turn by where they grow, too.
 std::string query_table(const std::string& table) { return table + ".queries"; }
 
+bool is_used(const Decoder& d, size_t rotary) {
+  return std::ranges::any_of(d.layers, [&](const Decoder::Layer& layer) {
+    const bool attends = layer.mixer == Decoder::Mixer::attention || layer.mixer == Decoder::Mixer::latent_attention;
+    return attends && layer.rotary == static_cast<int>(rotary);
+  });
+}
+
 /// Keys that were turned by one table don't go with queries of another, so the most positions that a cache may ever
 /// hold choose it.
 int64_t reach_of(Layers& layers, Value x) {
@@ -36,7 +45,7 @@ std::vector<ConstantSpec> rotary_constants(const Decoder& decoder) {
   for (size_t i = 0; i < decoder.rotaries.size(); ++i)
     for (const bool stretched : {false, true}) {
       const RotaryConfig& angles = decoder.rotaries[i];
-      if (stretched && !angles.stretches(decoder.context)) continue;
+      if (!is_used(decoder, i) || (stretched && !angles.stretches(decoder.context))) continue;
       const auto [name, positions] = rotary_table(decoder, i, stretched);
       const int64_t width = decoder.turned_by(i);
       constants.push_back(
