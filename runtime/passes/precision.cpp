@@ -186,7 +186,7 @@ class StoredWriter {
     check(node.flag("transpose_b") && node.outputs.size() == 1, "{}: a product with {} can't be cut into its parts",
           node.scope, weight);
     const std::vector<StoredPart>& parts = types_.parts.at(weight);
-    Values results;
+    std::vector<ColumnRange> results;
     for (size_t i = 0; i < parts.size(); ++i) {
       const StoredPart& part = parts[i];
       const Value b = graph.persistent(part.name, part.shape, Role::parameter, types_.tensors.at(part.name).dtype);
@@ -195,7 +195,7 @@ class StoredWriter {
         const StoredPart& part_of_bias = types_.parts.at(from_.info(node.inputs[2]).name).at(i);
         bias = graph.persistent(part_of_bias.name, part_of_bias.shape);
       }
-      results.push_back(graph.apply(*node.op, {inputs[0], b, bias, Value{}}, node.attributes));
+      results.push_back({graph.apply(*node.op, {inputs[0], b, bias, Value{}}, node.attributes)});
     }
     const Value y = join_columns(graph, results);
     return node.has_input(3) ? vkformer::add(graph, y, inputs[3]) : y;

@@ -19,6 +19,11 @@ struct Part {
   int64_t column, heads, index, width;
 };
 
+/// There may be none.
+int64_t width_of_keys(const Node& node, size_t x) {
+  return node.has_input(x + 2) ? node.in(x + 2).columns() : node.in(x + 1).columns();
+}
+
 /// The parts of x, and what is behind them.
 struct Layout {
   int64_t rows, columns, heads, rest;
@@ -30,7 +35,7 @@ struct Layout {
         columns(node.in(x).columns()),
         heads(node.integer("heads") + node.integer("kv_heads") + node.integer("plain_heads")),
         q{0, node.integer("heads"), 0, node.in(x + 1).columns()},
-        k{q.heads * q.width, node.integer("kv_heads"), q.heads, node.in(x + 2).columns()},
+        k{q.heads * q.width, node.integer("kv_heads"), q.heads, width_of_keys(node, x)},
         plain{k.column + k.heads * k.width, node.integer("plain_heads"), q.heads + k.heads, k.width} {
     rest = plain.column + plain.heads * plain.width;
   }
@@ -50,23 +55,27 @@ struct Layout {
 
 /// Checks input `x` and the gains behind it.
 void check_inputs(const Node& node, size_t x) {
-  const Shape &shape = node.in(x), &q = node.in(x + 1), &k = node.in(x + 2);
+  const Shape &shape = node.in(x), &q = node.in(x + 1);
+  const bool has_keys = node.has_input(x + 2);
   check(shape.rank() >= 1 && node.input_types[x].dtype != DType::i32, "[{}] x is {} {}, needs floats [.., columns]",
         node.op->name, name_of(node.input_types[x].dtype), shape.to_string());
   for (const size_t gain : {x + 1, x + 2})
-    check(node.in(gain).rank() == 1 && node.in(gain)[0] >= 1 && node.input_types[gain].dtype == DType::f32,
+    check((gain == x + 2 && !has_keys) ||
+              (node.in(gain).rank() == 1 && node.in(gain)[0] >= 1 && node.input_types[gain].dtype == DType::f32),
           "[{}] a gain is {} {}, needs f32 [D]", node.op->name, name_of(node.input_types[gain].dtype),
           node.in(gain).to_string());
+  const int64_t width = q[0], k_width = width_of_keys(node, x);
   const int64_t heads = node.integer("heads"), kv_heads = node.integer("kv_heads"), columns = shape.columns();
   const int64_t plain_heads = node.integer("plain_heads");
   // The divisions avoid overflows.
-  check(heads >= 1 && kv_heads >= 1 && plain_heads >= 0 && heads <= columns / q[0] &&
-            kv_heads <= (columns - heads * q[0]) / k[0] && plain_heads <= (columns - heads * q[0]) / k[0] - kv_heads,
-        "[{}] {} heads of {} columns and {} + {} of {} are not all in x {}", node.op->name, heads, q[0], kv_heads,
-        plain_heads, k[0], shape.to_string());
-  check(!is_half(node.input_types[x].dtype) || (columns % 2 == 0 && q[0] % 2 == 0 && k[0] % 2 == 0),
+  check(heads >= 1 && kv_heads >= (has_keys ? 1 : 0) && (has_keys || kv_heads + plain_heads == 0) && plain_heads >= 0 &&
+            heads <= columns / width && kv_heads <= (columns - heads * width) / k_width &&
+            plain_heads <= (columns - heads * width) / k_width - kv_heads,
+        "[{}] {} heads of {} columns and {} + {} of {} are not all in x {}", node.op->name, heads, width, kv_heads,
+        plain_heads, k_width, shape.to_string());
+  check(!is_half(node.input_types[x].dtype) || (columns % 2 == 0 && width % 2 == 0 && k_width % 2 == 0),
         "[{}] x is {} {} with heads of {} and {} columns; its words hold two columns, so all must be even",
-        node.op->name, name_of(node.input_types[x].dtype), shape.to_string(), q[0], k[0]);
+        node.op->name, name_of(node.input_types[x].dtype), shape.to_string(), width, k_width);
 }
 
 Launch launch_of(const Recorder& recorder, std::string_view kernel, const Layout& layout, const Part& part,
@@ -99,7 +108,8 @@ std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& fa
 void record(Recorder& recorder, const Node& node) {
   const Layout layout(node, 0);
   const uint64_t x = recorder.address(node.inputs[0]), y = recorder.address(node.outputs[0]);
-  const uint64_t q_gain = recorder.address(node.inputs[1]), k_gain = recorder.address(node.inputs[2]);
+  const uint64_t q_gain = recorder.address(node.inputs[1]);
+  const uint64_t k_gain = recorder.address(node.inputs[node.has_input(2) ? 2 : 1]);
   const uint64_t reciprocal_rms = recorder.address(node.outputs[1]);
   // Of all heads of a part, the first so many are queries; plain ones, which have no gain, are the last.
   const auto dispatch = [&](const Part& part, int64_t q_heads, int64_t plain_heads, bool copies) {
@@ -132,7 +142,10 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
   check(!upstream[1], "[head_norm] the factor of each head is not differentiable");
   if (!upstream[0]) return {{}, {}, {}};
   const Values inputs = node.inputs, outputs = node.outputs;
-  return graph.add(head_norm_backward_op, {upstream[0], inputs[0], inputs[1], inputs[2], outputs[1]}, node.attributes);
+  Values gradients =
+      graph.add(head_norm_backward_op, {upstream[0], inputs[0], inputs[1], inputs[2], outputs[1]}, node.attributes);
+  gradients.resize(inputs.size());  // without keys there is none of their gain
+  return gradients;
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
@@ -156,7 +169,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
 
 struct Problem {
   Shape rows;
-  int64_t heads, width, kv_heads, kv_width, rest;
+  int64_t heads, width, kv_heads, kv_width, rest;  ///< no kv_heads: there are no keys
   DType dtype = DType::f32;
   double epsilon = 1e-5, gain_offset = 0;
   int64_t plain_heads = 0;
@@ -175,7 +188,8 @@ struct Problem {
   }
   std::vector<CaseInput> gains() const {
     const double low = 0.5 - gain_offset, high = 1.5 - gain_offset;
-    return {{.type = {Shape{width}}, .low = low, .high = high}, {.type = {Shape{kv_width}}, .low = low, .high = high}};
+    return {{.type = {Shape{width}}, .low = low, .high = high},
+            {.type = {Shape{kv_width}}, .low = low, .high = high, .absent = kv_heads == 0}};
   }
   int64_t reduction() const { return std::max(width, kv_width); }
 };
@@ -194,6 +208,7 @@ const Problem problems[] = {
     {{5}, 4, 64, 2, 64, 0, DType::f32, 1e-5, 1},
     {{5}, 4, 64, 2, 64, 0, DType::f32, 1e-5, 1, 2},
     {{3}, 1, 7, 2, 130, 131, DType::f32, 1e-5, 0, 3},
+    {{3, 5}, 2, 64, 0, 64, 128},
 };
 
 std::vector<Case> cases() {
@@ -224,7 +239,9 @@ Types infer_backward(const Node& node) {
   check(node.input_types[4] == TensorType{Shape{layout.rows, layout.heads}},
         "[head_norm_backward] reciprocal_rms is {}, needs f32 [{}, {}]", node.in(4).to_string(), layout.rows,
         layout.heads);
-  return {node.input_types[1], {node.in(2)}, {node.in(3)}};
+  Types types{node.input_types[1], {node.in(2)}};
+  if (node.has_input(3)) types.push_back({node.in(3)});
+  return types;
 }
 
 std::vector<std::string_view> candidates_backward(const Node& node, const DeviceFacts& facts) {
@@ -276,7 +293,7 @@ void record_backward(Recorder& recorder, const Node& node) {
     if (dgain.address) record_column_sum(recorder, {partial, parts, part.width, part.width, dgain, {}, part.width});
   };
   take(0, layout.q, 0);
-  take(1, layout.k, partial_bytes(facts, layout, layout.q));
+  if (layout.k.heads > 0) take(1, layout.k, partial_bytes(facts, layout, layout.q));
   if (layout.plain.heads > 0 && dx.address) take(2, layout.plain, 0);
 }
 
@@ -355,7 +372,7 @@ Value head_norm(Graph& graph, Value x, const HeadNormPart& q, const HeadNormPart
                 int64_t plain_heads) {
   return graph.apply(head_norm_op, {x, q.gain, k.gain},
                      {{"heads", static_cast<double>(q.heads)},
-                      {"kv_heads", static_cast<double>(k.heads)},
+                      {"kv_heads", k.gain ? static_cast<double>(k.heads) : 0},
                       {"plain_heads", static_cast<double>(plain_heads)},
                       {"epsilon", static_cast<double>(epsilon)},
                       {"gain_offset", static_cast<double>(gain_offset)}});

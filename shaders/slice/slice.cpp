@@ -1,6 +1,7 @@
 #include "shaders/slice/slice.h"
 
 #include <algorithm>
+#include <array>
 
 #include "shaders/common/rows.h"
 #include "shaders/slice/slice.args.h"
@@ -182,16 +183,33 @@ const Op slice_op = {.name = "slice",
 
 // --- join_columns: parts -> y ---
 
+constexpr size_t most_parts = 4;
+constexpr std::array<std::string_view, most_parts> firsts{"first0", "first1", "first2", "first3"},
+    counts{"count0", "count1", "count2", "count3"};
+
+/// The columns that the node takes of input i.
+struct JoinedPart {
+  int64_t first, count;
+  bool whole;
+
+  JoinedPart(const Node& node, size_t i)
+      : first(node.integer(firsts[i])), count(node.integer(counts[i])), whole(count == node.in(i).columns()) {}
+};
+
 Types joined_infer(const Node& node) {
-  check(!node.inputs.empty() && node.in(0).rank() >= 1, "[join_columns] needs parts [.., C]");
+  check(!node.inputs.empty() && node.inputs.size() <= most_parts && node.in(0).rank() >= 1,
+        "[join_columns] needs 1 to {} parts [.., C]", most_parts);
   int64_t columns = 0;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Shape& part = node.in(i);
+    const auto [first, count, whole] = JoinedPart(node, i);
     check(node.has_input(i) && node.input_types[i].dtype == DType::f32 && part.rank() == node.in(0).rank() &&
               part.with_columns(1) == node.in(0).with_columns(1) && part.columns() > 0,
           "[join_columns] part {} is {}, the first {}; all must be f32 and agree in all but the last dimension", i,
           part.to_string(), node.in(0).to_string());
-    columns += part.columns();
+    check(first >= 0 && count >= 1 && count <= part.columns() && first <= part.columns() - count,
+          "[join_columns] {} columns from column {} on are not all in part {}, {}", count, first, i, part.to_string());
+    columns += count;
   }
   return {{node.in(0).with_columns(columns)}};
 }
@@ -199,16 +217,17 @@ Types joined_infer(const Node& node) {
 /// By bytes from the row's start.
 std::vector<uint64_t> part_offsets(const Node& node) {
   std::vector<uint64_t> offsets{0};
-  for (const TensorType& part : node.input_types)
-    offsets.push_back(offsets.back() + offset(DType::f32, part.shape.columns()));
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    offsets.push_back(offsets.back() + offset(DType::f32, JoinedPart(node, i).count));
   return offsets;
 }
 
 /// The parts of a single row lie one after the other, where kernels can write them.
 std::vector<int64_t> joined_places(const Node& node) {
   const std::vector<uint64_t> offsets = part_offsets(node);
-  const bool aligned = std::ranges::all_of(offsets, [](uint64_t at) { return at % 16 == 0; });
-  if (node.out(0).rows() != 1 || !aligned) return {};
+  bool in_place = node.out(0).rows() == 1 && std::ranges::all_of(offsets, [](uint64_t at) { return at % 16 == 0; });
+  for (size_t i = 0; i < node.inputs.size(); ++i) in_place = in_place && JoinedPart(node, i).whole;
+  if (!in_place) return {};
   return {offsets.begin(), offsets.end() - 1};
 }
 
@@ -217,10 +236,11 @@ void joined_record(Recorder& recorder, const Node& node) {
   const uint64_t target = recorder.address(node.outputs[0]);
   const std::vector<uint64_t> offsets = part_offsets(node);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const uint64_t source = recorder.address(node.inputs[i]);
-    const int64_t columns = node.in(i).columns();
+    const JoinedPart part(node, i);
+    const uint64_t source = recorder.address(node.inputs[i]) + offset(DType::f32, part.first);
     if (source != target + offsets[i])
-      copy(recorder, DType::f32, y.rows(), columns, {source, columns}, {target + offsets[i], y.columns()});
+      copy(recorder, DType::f32, y.rows(), part.count, {source, node.in(i).columns()},
+           {target + offsets[i], y.columns()});
   }
 }
 
@@ -228,34 +248,60 @@ Values joined_gradient(Graph& graph, const Node& original, std::span<const Value
   const Node node = original;  // adding nodes moves the graph's
   Values gradients(node.inputs.size());
   if (!upstream[0]) return gradients;
-  int64_t first = 0;
+  int64_t begin = 0;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    gradients[i] = slice(graph, upstream[0], first, node.in(i).columns());
-    first += node.in(i).columns();
+    const JoinedPart part(node, i);
+    const Value own = slice(graph, upstream[0], begin, part.count);
+    gradients[i] = part.whole ? own
+                              : graph.apply(slice_backward_op, {own},
+                                            {{"first", static_cast<double>(part.first)},
+                                             {"columns", static_cast<double>(node.in(i).columns())}});
+    begin += part.count;
   }
   return gradients;
 }
 
 void joined_reference(const Node& node, Inputs in, Outputs out) {
-  int64_t first = 0;
+  int64_t begin = 0;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const int64_t columns = node.in(i).columns();
-    for (int64_t k = 0; k < node.in(i).elements(); ++k)
-      out[0][k / columns * node.out(0).columns() + first + k % columns] = (*in[i])[k];
-    first += columns;
+    const auto [first, count, whole] = JoinedPart(node, i);
+    for (int64_t row = 0; row < node.out(0).rows(); ++row)
+      for (int64_t c = 0; c < count; ++c)
+        out[0][row * node.out(0).columns() + begin + c] = (*in[i])[row * node.in(i).columns() + first + c];
+    begin += count;
   }
+}
+
+Attributes joined_attributes(std::span<const std::pair<int64_t, int64_t>> ranges) {
+  Attributes attributes;
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    attributes.set(firsts.at(i), static_cast<double>(ranges[i].first));
+    attributes.set(counts.at(i), static_cast<double>(ranges[i].second));
+  }
+  return attributes;
 }
 
 std::vector<Case> joined_cases() {
   std::vector<Case> list;
-  const auto add = [&](std::initializer_list<Shape> shapes) {
-    list.push_back({.inputs = {}, .attributes = {}});
-    for (const Shape& shape : shapes) list.back().inputs.push_back({{shape}});
+  struct Part {
+    Shape shape;
+    int64_t first = 0, count = 0;
   };
-  add({{1, 64}, {1, 64}, {1, 64}});
-  add({{1, 7}, {1, 130}});
-  add({{67, 130}, {67, 7}, {67, 7}});
-  add({{2, 5, 64}, {2, 5, 130}});
+  const auto add = [&](std::initializer_list<Part> parts) {
+    Case next;
+    std::vector<std::pair<int64_t, int64_t>> ranges;
+    for (const Part& part : parts) {
+      next.inputs.push_back({{part.shape}});
+      ranges.emplace_back(part.first, part.count > 0 ? part.count : part.shape.columns());
+    }
+    next.attributes = joined_attributes(ranges);
+    list.push_back(std::move(next));
+  };
+  add({{{1, 64}}, {{1, 64}}, {{1, 64}}});
+  add({{{1, 7}}, {{1, 130}}});
+  add({{{67, 130}}, {{67, 7}}, {{67, 7}}});
+  add({{{2, 5, 64}}, {{2, 5, 130}}});
+  add({{{67, 130}, 3, 120}, {{67, 7}, 5, 2}});
   return list;
 }
 
@@ -265,8 +311,8 @@ Cost joined_cost(const Node& node) {
 
 /// Parts of unlike widths share one kernel.
 std::vector<std::string_view> joined_candidates(const Node& node, const DeviceFacts& facts) {
-  const bool even =
-      std::ranges::all_of(node.input_types, [](const TensorType& part) { return part.shape.columns() % 2 == 0; });
+  bool even = true;
+  for (size_t i = 0; i < node.inputs.size(); ++i) even = even && JoinedPart(node, i).count % 2 == 0;
   return row_candidates(facts, even ? 2 : 1, RowUse::move);
 }
 
@@ -283,8 +329,17 @@ const Op join_columns_op = {.name = "join_columns",
 
 }  // namespace
 
-Value join_columns(Graph& graph, const Values& parts) {
-  return parts.size() == 1 ? parts[0] : graph.apply(join_columns_op, parts);
+Value join_columns(Graph& graph, const std::vector<ColumnRange>& parts) {
+  Values values;
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  check(parts.size() <= most_parts, "[join_columns] takes {} parts at most, not {}", most_parts, parts.size());
+  for (const auto& [value, first, count] : parts) {
+    const int64_t columns = graph.shape(value).columns();
+    if (parts.size() == 1 && first == 0 && (count == 0 || count == columns)) return value;
+    values.push_back(value);
+    ranges.emplace_back(first, count > 0 ? count : columns - first);
+  }
+  return graph.apply(join_columns_op, values, joined_attributes(ranges));
 }
 
 Value slice(Graph& graph, Value x, int64_t first, int64_t count) {

@@ -10,8 +10,15 @@ namespace vkformer {
 /// then C, first and count must be even. Throws Error when there are no such columns.
 Value slice(Graph& graph, Value x, int64_t first, int64_t count);
 
-/// The columns of all parts side by side: f32 [.., Ci] that agree in all but the last dimension -> [.., sum of Ci].
-/// Parts of a single row are computed in place. One part is itself.
-Value join_columns(Graph& graph, const Values& parts);
+/// Columns [first, first + count) of `value`; count 0: all from the first one on.
+struct ColumnRange {
+  Value value;
+  int64_t first = 0, count = 0;
+};
+
+/// The columns of all parts side by side: f32 [.., Ci] that agree in all but the last dimension -> [.., sum of counts].
+/// Whole parts of a single row are computed in place. One whole part is itself. Throws Error when there are no such
+/// columns.
+Value join_columns(Graph& graph, const std::vector<ColumnRange>& parts);
 
 }  // namespace vkformer

@@ -1,6 +1,7 @@
 #include "models/families/decoder/latent_attention.h"
 
 #include "models/families/decoder/rotary_tables.h"
+#include "shaders/head_norm/head_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/slice/slice.h"
@@ -15,7 +16,7 @@ constexpr const char *to_queries = ".q_proj", *down_to_queries = ".q_a_proj", *u
 constexpr const char *query_norm = ".q_a_layernorm", *row_norm = ".kv_a_layernorm", *to_row = ".kv_a_proj_with_mqa";
 constexpr const char *keys = ".k_b_proj.weight", *values = ".v_b_proj.weight", *both = ".kv_b_proj.weight";
 
-constexpr double norm_epsilon = 1e-6;  // whatever that of the layers' norms is
+constexpr float norm_epsilon = 1e-6f;  // whatever that of the layers' norms is
 
 /// Of all heads, [B, T, H * (plain + turned)].
 Value queries_of(Layers& layers, const Decoder& d, Value x, const std::string& name) {
@@ -31,8 +32,7 @@ Value row_of(Layers& layers, const Decoder& d, Value x, const std::string& name)
   Graph& graph = layers.graph();
   const auto [query_rank, rank, plain, turned, value_width] = d.latent;
   const Value projected = layers.linear(x, name + to_row, rank + turned, {.bias = d.input_bias});
-  const Value normed = layers.rms_norm(slice(graph, projected, 0, rank), name + row_norm, norm_epsilon);
-  return join_columns(graph, {normed, slice(graph, projected, rank, turned)});
+  return head_norm(graph, projected, {.gain = layers.tensor(name + row_norm + ".weight", {rank})}, {}, norm_epsilon);
 }
 
 /// Each head of x [B, T, H * columns] by its own matrix: [B, T, H * columns of the results].
@@ -57,9 +57,9 @@ Value latent_attention(Layers& layers, const Decoder& d, Value x, const std::str
   const Value of_heads = reshape(graph, queries, {B * T * H, plain + turned});
   const Value seeing = by_head(graph, reshape(graph, slice(graph, of_heads, 0, plain), {B, T, H * plain}), H,
                                layers.tensor(name + keys, {H, plain, rank}), false);
-  const Value q = reshape(
-      graph, join_columns(graph, {reshape(graph, seeing, {B * T * H, rank}), slice(graph, of_heads, plain, turned)}),
-      {B, T, H * width});
+  const Value q =
+      reshape(graph, join_columns(graph, {{reshape(graph, seeing, {B * T * H, rank})}, {of_heads, plain, turned}}),
+              {B, T, H * width});
 
   const Value row = turn_heads(layers, d, row_of(layers, d, x, name), rotary,
                                {.heads = 1, .width = turned, .turned = turned, .column = rank});

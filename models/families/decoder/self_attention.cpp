@@ -101,7 +101,7 @@ class SelfAttention {
     };
     const Value others =
         layers_.linear(x, join_names(name_, kv), 2 * decoder_.kv_heads * D, {.bias = decoder_.input_bias});
-    return {join_columns(graph, {half(0), others}), half(D)};
+    return {join_columns(graph, {{half(0)}, {others}}), half(D)};
   }
 
   /// Queries, keys and values of a layer side by side; queries alone where it has no others.
@@ -113,7 +113,7 @@ class SelfAttention {
     if (layer_.kv_layer >= 0) return linear("q_proj", heads);
     if (!layer_.keys_as_values) return linear(qkv, heads + 2 * kv_heads);
     const Value both = linear(qk, heads + kv_heads);
-    return join_columns(layers_.graph(), {both, slice(layers_.graph(), both, heads * D, kv_heads * D)});
+    return join_columns(layers_.graph(), {{both}, {both, heads * D, kv_heads * D}});
   }
 
   Layers& layers_;
