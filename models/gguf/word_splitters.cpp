@@ -24,7 +24,8 @@ constexpr std::string_view deepseek3 =
 /// Letters that are large or small, and what are none.
 constexpr std::string_view deepseek_letters =
     R"(\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+)";
-constexpr std::string_view deepseek_marks = R"(\s?[!-/:-~！-／：-～‘-‟　-。]+)", far_eastern = "[一-龥ࠀ-一가-퟿]+";
+constexpr std::string_view deepseek_marks = R"(\s?[!-/:-~！-／：-～‘-‟　-。]+)",
+                           far_eastern = "[一-龥ࠀ-一가-퟿]+";
 
 }  // namespace
 
@@ -45,8 +46,7 @@ const std::vector<WordSplitter>& word_splitters() {
       {.names = {"seed-coder"}, .expressions = {seed}},
       {.names = {"deepseek-llm"},
        .expressions = {"[\r\n]", deepseek_letters, deepseek_marks, R"(\s+$)", far_eastern, R"(\p{N}+)"}},
-      {.names = {"deepseek-coder"},
-       .expressions = {"[\r\n]", R"(\s?\p{L}+)", R"(\s?\p{P}+)", far_eastern, R"(\p{N})"}},
+      {.names = {"deepseek-coder"}, .expressions = {"[\r\n]", R"(\s?\p{L}+)", R"(\s?\p{P}+)", far_eastern, R"(\p{N})"}},
       {.names = {"deepseek-v3", "hunyuan-dense"},
        .expressions = {R"(\p{N}{1,3})", "[一-龥぀-ゟ゠-ヿ]+", deepseek3}},
       {.names = {"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"},
