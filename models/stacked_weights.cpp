@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/pieced_weight.h"
 #include "runtime/check.h"
 #include "runtime/encoding/encoding.h"
 #include "runtime/files/utf8.h"
@@ -109,10 +110,10 @@ std::vector<Run> runs_of(const ParameterSpec& part) {
 }
 
 /// Of floats or blocks, [groups * rows of each, in].
-class GroupPart : public WeightTensor {
+class GroupPart : public PiecedWeight {
  public:
   GroupPart(const WeightTensor& whole, const ParameterSpec& part)
-      : WeightTensor(part.name, dimensions_of(part), part.shape.elements(), whole.type(),
+      : PiecedWeight(part.name, dimensions_of(part), part.shape.elements(), whole.type(),
                      whole.bytes() / static_cast<uint64_t>(part.stack->count * part.stack->step) *
                          static_cast<uint64_t>(part.shape.elements() / inputs_of(part))),
         whole_(whole),
@@ -121,31 +122,12 @@ class GroupPart : public WeightTensor {
   bool is_float() const override { return whole_.is_float(); }
   std::optional<DType> stored(bool columns) const override { return columns ? std::nullopt : whole_.stored(false); }
 
-  void read_stored(int64_t first, std::span<std::byte> out) const override {
-    const BlockFormat& format = format_of(*whole_.stored(false));
-    const auto bytes = [&](int64_t values) { return static_cast<size_t>(values / format.values * format.bytes); };
-    visit(first, std::ssize(out) / format.bytes * format.values, [&](int64_t in_whole, int64_t done, int64_t count) {
-      whole_.read_stored(in_whole, out.subspan(bytes(done), bytes(count)));
-    });
-  }
-  void read_floats(int64_t first, std::span<float> out) const override {
-    visit(first, std::ssize(out), [&](int64_t in_whole, int64_t done, int64_t count) {
-      whole_.read_floats(in_whole, out.subspan(static_cast<size_t>(done), static_cast<size_t>(count)));
-    });
-  }
-  void release(int64_t first, int64_t count) const override {
-    visit(first, count, [&](int64_t in_whole, int64_t, int64_t some) { whole_.release(in_whole, some); });
-  }
-
  private:
-  /// Gives the elements [first, first + count) in pieces: where each lies in the whole, how many came before, how many
-  /// it has.
-  template <class Visitor>
-  void visit(int64_t first, int64_t count, Visitor&& visitor) const {
+  void visit(int64_t first, int64_t count, const Visitor& visitor) const override {
     auto run = std::ranges::upper_bound(runs_, first, {}, &Run::begin) - 1;
     for (int64_t done = 0; done < count; ++run) {
       const int64_t inside = first + done - run->begin, some = std::min(run->count - inside, count - done);
-      visitor(run->in_whole + inside, done, some);
+      visitor(whole_, run->in_whole + inside, done, some);
       done += some;
     }
   }

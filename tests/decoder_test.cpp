@@ -290,6 +290,9 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("lfm2_moe", {{"num_experts_per_tok", 6}}, "num_experts_per_tok is 6, num_experts is 5");
   says("glm4_moe", {{"n_routed_experts", 1}}, "num_experts_per_tok is 2, n_routed_experts is 1");
   says("glm4_moe", {{"n_group", 5}}, "n_group is 5; experts that are chosen by groups are not supported");
+  nlohmann::json of_v3 = fixture_config("deepseek_v3");
+  of_v3.erase("routed_scaling_factor");
+  CHECK(make_model(JsonObject::make(of_v3, "config.json")).config->at("routed_scaling_factor") == 2.5);
   says("deepseek_v2", {{"scoring_func", "sigmoid"}}, "scoring_func must be softmax for deepseek_v2");
   says("deepseek_v2", {{"qk_rope_head_dim", 5}}, "qk_rope_head_dim 5 is odd");
   says("deepseek_v2", {{"mlp_bias", true}}, "mlp_bias");

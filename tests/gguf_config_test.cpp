@@ -67,9 +67,35 @@ TEST_CASE("layers of an LFM2 without heads of keys have a short convolution", "[
   CHECK_THAT(error_of([&] { read_with(false); }), ContainsSubstring("a lfm2 that sees both ways is not supported"));
 }
 
+TEST_CASE("what only some files of Granite say", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile whole(write_fixture(folder, "granite", "f32"));
+  const json config = *load_model(fixtures / "granite").config;
+  const auto layers = config.at("num_hidden_layers").get<size_t>();
+  const auto read = [&](std::vector<int32_t> heads, uint32_t shared) {
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", "granite");
+    for (const auto& [key, theirs] : {std::pair{"context_length", "max_position_embeddings"},
+                                      {"embedding_length", "hidden_size"},
+                                      {"block_count", "num_hidden_layers"},
+                                      {"feed_forward_length", "intermediate_size"},
+                                      {"attention.head_count", "num_attention_heads"}})
+      pairs.add_integer(std::string("granite.") + key, config.at(theirs).get<uint32_t>());
+    pairs.add_integers("granite.attention.head_count_kv", heads);
+    pairs.add_number("granite.attention.layer_norm_rms_epsilon", 1e-5f);
+    pairs.add_number("granite.logit_scale", 2);
+    pairs.add_integer("granite.expert_shared_feed_forward_length", shared);
+    return config_with(folder, pairs, whole);
+  };
+  std::vector<int32_t> unlike(layers, 2);
+  unlike.back() = 1;
+  CHECK_THAT(error_of([&] { read(unlike, 0); }), ContainsSubstring("head_count_kv has other heads for some layers"));
+  CHECK(read(std::vector<int32_t>(layers, 2), 7).at("num_key_value_heads") == 2);  // of the feed-forward layers
+}
+
 TEST_CASE("layers of a Granite 4 without heads of keys have state spaces", "[gguf]") {
   const TemporaryFolder folder;
-  const GgufFile whole(write_fixture(folder, "granite4", "f32"));  // of a feed-forward layer it has the rows
+  const GgufFile whole(write_fixture(folder, "granite4", "f32"));  // of feed-forward layers it has the same tensors
   json config = *load_model(fixtures / "granite4_mamba").config;
   const auto read = [&] {
     GgufPairs pairs;
@@ -91,7 +117,7 @@ TEST_CASE("what a GGUF file of latent attention says of heads, and of the weight
   const TemporaryFolder folder;
   const GgufFile whole(write_fixture(folder, "deepseek_v3", "f32"));
   const json config = *load_model(fixtures / "deepseek_v3").config;
-  const auto read = [&](uint32_t weights, bool old) {
+  const auto read = [&](uint32_t weights, bool old, uint32_t experts = 5, bool grows = false) {
     GgufPairs pairs;
     const auto add = [&](const char* key, const char* theirs) {
       pairs.add_integer(std::string("deepseek2.") + key, config.at(theirs).get<uint32_t>());
@@ -112,7 +138,6 @@ TEST_CASE("what a GGUF file of latent attention says of heads, and of the weight
                                       {"attention.kv_lora_rank", "kv_lora_rank"},
                                       {"attention.value_length", "v_head_dim"},
                                       {"rope.dimension_count", "qk_rope_head_dim"},
-                                      {"expert_count", "n_routed_experts"},
                                       {"expert_used_count", "num_experts_per_tok"},
                                       {"expert_feed_forward_length", "moe_intermediate_size"},
                                       {"leading_dense_block_count", "first_k_dense_replace"},
@@ -120,6 +145,8 @@ TEST_CASE("what a GGUF file of latent attention says of heads, and of the weight
       add(key, theirs);
     pairs.add_integer("deepseek2.attention.key_length", 10);  // 6 and 4
     pairs.add_number("deepseek2.attention.layer_norm_rms_epsilon", 1e-6f);
+    if (experts > 0) pairs.add_integer("deepseek2.expert_count", experts);
+    if (grows) pairs.add_number("deepseek2.attention.temperature_scale", 0.1f);
     return config_with(folder, pairs, whole);
   };
   for (const bool old : {false, true}) {
@@ -137,6 +164,10 @@ TEST_CASE("what a GGUF file of latent attention says of heads, and of the weight
   GgufPairs pairs;
   CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("deepseek2"), other); }),
              ContainsSubstring("can't say yarn's attention_factor 1.1"));
+  other = config;
+  other["rope_scaling"].erase("mscale_all_dim");  // by which scores grow
+  CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("deepseek2"), other); }),
+             ContainsSubstring("only 1 with \"mscale_all_dim\""));
   other = config;
   other["mlp_layer_types"] = {"sparse", "dense"};
   CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("deepseek2"), other); }),

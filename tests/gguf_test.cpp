@@ -42,13 +42,13 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
   CHECK_THAT(error_of([&] { write_fixture(folder, "smollm3", "f32"); }),
              ContainsSubstring("which layers have no rotary positions"));
   for (const char* fixture :
-       {"llama",      "llama_linear", "mistral",     "qwen2",      "gpt2",       "gpt_neox",    "gpt_neox_sequential",
-        "bert_cls",   "t5",           "t5_v11",      "qwen3",      "olmo2",      "phi3",        "qwen3_moe",
-        "llama_yarn", "phi3_long",    "phi3_short",  "gemma",      "gemma2",     "gemma3",      "mixtral",
-        "granite",    "olmoe",        "qwen2_moe",   "olmo3",      "phi",        "starcoder2",  "stablelm",
-        "olmo",       "gpt_oss",      "exaone4",     "glm4",       "cohere",     "cohere2",     "ernie4_5",
-        "arcee",      "ministral3",   "seed_oss",    "bloom",      "qwen3_5",    "qwen3_5_moe", "lfm2_moe",
-        "glm4_moe",   "deepseek_v2",  "deepseek_v3", "qwen3_next", "granitemoe", "granite4"}) {
+       {"llama",      "llama_linear", "mistral",     "qwen2",      "gpt2",      "gpt_neox",    "gpt_neox_sequential",
+        "bert_cls",   "t5",           "t5_v11",      "qwen3",      "olmo2",     "phi3",        "qwen3_moe",
+        "llama_yarn", "phi3_long",    "phi3_short",  "gemma",      "gemma2",    "gemma3",      "mixtral",
+        "granite",    "olmoe",        "qwen2_moe",   "olmo3",      "phi",       "starcoder2",  "stablelm",
+        "olmo",       "gpt_oss",      "exaone4",     "glm4",       "cohere",    "cohere2",     "ernie4_5",
+        "arcee",      "ministral3",   "seed_oss",    "bloom",      "qwen3_5",   "qwen3_5_moe", "lfm2_moe",
+        "glm4_moe",   "deepseek_v2",  "deepseek_v3", "qwen3_next", "granitemoe"}) {
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");
     const Model before = load_model(fixtures / fixture), after = load_model(file);
@@ -187,6 +187,56 @@ TEST_CASE("older files have the matrices of latent attention's heads in one tens
     INFO(parameter.name);
     CHECK(old.read(parameter.name) == ours.read(parameter.name));
   }
+}
+
+TEST_CASE("a Granite 4 without state spaces is a plain Granite in GGUF files", "[gguf]") {
+  const TemporaryFolder folder;
+  const auto file = write_fixture(folder, "granite4", "f32");
+  const Model before = load_model(fixtures / "granite4"), after = load_model(file);
+  CHECK(after.family == "granite");
+  const Weights ours(before.parameters, fixtures / "granite4"), theirs(after.parameters, file);
+  CHECK(theirs.extra().empty());
+  const auto joined = [&](const std::string& layer) {
+    std::vector<float> rows = theirs.read(layer + ".mlp.gate_proj.weight");
+    const std::vector<float> more = theirs.read(layer + ".mlp.up_proj.weight");
+    rows.insert(rows.end(), more.begin(), more.end());
+    return rows;
+  };
+  for (const char* layer : {"model.layers.0", "model.layers.1"}) {
+    CHECK(joined(layer) == ours.read(std::string(layer) + ".shared_mlp.input_linear.weight"));
+    for (const char* part : {".self_attn.q_proj.weight", ".self_attn.k_proj.weight"})
+      CHECK(theirs.read(std::string(layer) + part) == ours.read(std::string(layer) + part));
+  }
+}
+
+TEST_CASE("older files have all that goes into a delta net of Qwen3-Next in one tensor", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile apart(write_fixture(folder, "qwen3_next", "f32"));
+  const Model model = load_model(fixtures / "qwen3_next");
+  GgufPairs pairs;
+  pairs.add_text("general.architecture", "qwen3next");
+  add_config(pairs, *find_architecture("qwen3next"), *model.config);
+  const SafetensorsFile folder_file(fixtures / "qwen3_next" / "model.safetensors");
+  std::vector<GgufSource> sources;
+  for (const GgufTensor& tensor : apart.tensors()) {
+    if (tensor.name.ends_with("attn_gate.weight")) continue;
+    sources.push_back({tensor.name, tensor.type, tensor.shape, [&tensor] { return tensor.bytes; }});
+    if (!tensor.name.ends_with("attn_qkv.weight")) continue;
+    const int64_t layer = layer_in_name(tensor.name);
+    const TensorEntry& all = folder_file.require(fmt::format("model.layers.{}.linear_attn.in_proj_qkvz.weight", layer));
+    sources.back() = {fmt::format("blk.{}.ssm_in.weight", layer), tensor.type, all.shape,
+                      [bytes = all.bytes] { return bytes; }};
+  }
+  const auto file = folder / "old.gguf";
+  write_gguf(file, pairs, sources);
+  const Model read = load_model(file);
+  const Weights old(read.parameters, file), ours(model.parameters, fixtures / "qwen3_next");
+  CHECK(old.extra().empty());
+  for (const ParameterSpec& parameter : model.parameters)
+    if (parameter.name.find("in_proj") != parameter.name.npos) {
+      INFO(parameter.name);
+      CHECK(old.read(parameter.name) == ours.read(parameter.name));
+    }
 }
 
 TEST_CASE("blocks of a GGUF file are read in the order of rows that the model has", "[gguf]") {

@@ -146,7 +146,11 @@ nlohmann::json RotaryConfig::to_json() const {
     json.update({{"low_freq_factor", low_frequency_factor}, {"high_freq_factor", high_frequency_factor}});
   if (scaling == Scaling::yarn)
     json.update({{"beta_fast", beta_fast}, {"beta_slow", beta_slow}, {"truncate", truncate}});
-  if (score_growth > 0) json[score_growth_key] = score_growth;
+  if (score_growth > 0) {
+    json[score_growth_key] = score_growth;
+    // For readers that don't know attention_factor.
+    if (attention_factor == 1) json["mscale"] = score_growth;
+  }
   if (query_growth > 0) json[query_growth_key] = query_growth;
   if (scaling == Scaling::longrope) json.update({{"short_factor", short_factors}, {"long_factor", long_factors}});
   if (scaling == Scaling::yarn || scaling == Scaling::longrope) json["attention_factor"] = attention_factor;

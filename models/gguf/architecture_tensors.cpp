@@ -11,6 +11,15 @@ TensorRow bare(std::string_view gguf, std::string_view hugging_face, std::string
   return {.gguf = gguf, .hugging_face = hugging_face, .bare = true, .ending = ending};
 }
 
+constexpr std::string_view granite_4_gates = "model.layers.{}.shared_mlp.input_linear",
+                           granite_4_down = "model.layers.{}.shared_mlp.output_linear";
+
+std::vector<TensorRow> granite_4_feed_forward() {
+  return {{"blk.{}.ffn_gate", granite_4_gates, RowOrder::first_half},
+          {"blk.{}.ffn_up", granite_4_gates, RowOrder::second_half},
+          {"blk.{}.ffn_down", granite_4_down}};
+}
+
 /// DeepSeek's and GLM's.
 std::vector<TensorRow> deepseek_mixtures() {
   return with(expert_tensors(),
@@ -102,6 +111,10 @@ std::vector<TensorRow> deepseek_tensors() {
                {"blk.{}.attn_kv_b", "model.layers.{}.self_attn.kv_b_proj"}});
 }
 
+std::vector<TensorRow> granite_tensors() {
+  return with(llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs), granite_4_feed_forward());
+}
+
 std::vector<TensorRow> granite_moe_tensors() {
   std::vector<TensorRow> rows = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs);
   std::erase_if(rows, [](const TensorRow& row) { return row.hugging_face.find(".mlp.") != row.hugging_face.npos; });
@@ -113,30 +126,28 @@ std::vector<TensorRow> granite_moe_tensors() {
 }
 
 std::vector<TensorRow> granite_hybrid_tensors() {
-  constexpr std::string_view gates = "model.layers.{}.shared_mlp.input_linear",
-                             down = "model.layers.{}.shared_mlp.output_linear", router = "blk.{}.ffn_gate_inp";
-  return with(granite_moe_tensors(), {{"blk.{}.ffn_gate_shexp", gates, RowOrder::first_half, 0, router},
-                                      {"blk.{}.ffn_up_shexp", gates, RowOrder::second_half, 0, router},
-                                      {"blk.{}.ffn_down_shexp", down, RowOrder::same, 0, router},
-                                      {"blk.{}.ffn_gate", gates, RowOrder::first_half},
-                                      {"blk.{}.ffn_up", gates, RowOrder::second_half},
-                                      {"blk.{}.ffn_down", down},
-                                      {"blk.{}.ssm_in", "model.layers.{}.mamba.in_proj"},
-                                      {"blk.{}.ssm_conv1d", "model.layers.{}.mamba.conv1d", RowOrder::rows_of_matrices},
-                                      bare("blk.{}.ssm_dt", "model.layers.{}.mamba.dt_bias", ".bias"),
-                                      {.gguf = "blk.{}.ssm_a",
-                                       .hugging_face = "model.layers.{}.mamba.A_log",
-                                       .order = RowOrder::as_column,
-                                       .bare = true,
-                                       .ending = "",
-                                       .decay = true},
-                                      {.gguf = "blk.{}.ssm_d",
-                                       .hugging_face = "model.layers.{}.mamba.D",
-                                       .order = RowOrder::as_column,
-                                       .bare = true,
-                                       .ending = ""},
-                                      {"blk.{}.ssm_norm", "model.layers.{}.mamba.norm", RowOrder::as_row},
-                                      {"blk.{}.ssm_out", "model.layers.{}.mamba.out_proj"}});
+  constexpr std::string_view router = "blk.{}.ffn_gate_inp";
+  return with(
+      with(with(granite_moe_tensors(), {{"blk.{}.ffn_gate_shexp", granite_4_gates, RowOrder::first_half, 0, router},
+                                        {"blk.{}.ffn_up_shexp", granite_4_gates, RowOrder::second_half, 0, router},
+                                        {"blk.{}.ffn_down_shexp", granite_4_down, RowOrder::same, 0, router}}),
+           granite_4_feed_forward()),
+      {{"blk.{}.ssm_in", "model.layers.{}.mamba.in_proj"},
+       {"blk.{}.ssm_conv1d", "model.layers.{}.mamba.conv1d", RowOrder::rows_of_matrices},
+       bare("blk.{}.ssm_dt", "model.layers.{}.mamba.dt_bias", ".bias"),
+       {.gguf = "blk.{}.ssm_a",
+        .hugging_face = "model.layers.{}.mamba.A_log",
+        .order = RowOrder::as_column,
+        .bare = true,
+        .ending = "",
+        .decay = true},
+       {.gguf = "blk.{}.ssm_d",
+        .hugging_face = "model.layers.{}.mamba.D",
+        .order = RowOrder::as_column,
+        .bare = true,
+        .ending = ""},
+       {"blk.{}.ssm_norm", "model.layers.{}.mamba.norm", RowOrder::as_row},
+       {"blk.{}.ssm_out", "model.layers.{}.mamba.out_proj"}});
 }
 
 std::vector<TensorRow> mixtral_tensors() {
@@ -211,7 +222,8 @@ std::vector<TensorRow> qwen3_next_tensors() {
                 [](const TensorRow& row) { return row.gguf == "blk.{}.ssm_beta" || row.gguf == "blk.{}.ssm_alpha"; });
   for (TensorRow& row : rows)
     row.order = row.order == RowOrder::value_channels ? RowOrder::rows_of_matrices : RowOrder::same;
-  return with(std::move(rows), {{"blk.{}.ssm_ba", "model.layers.{}.linear_attn.in_proj_ba"}});
+  return with(std::move(rows), {{"blk.{}.ssm_ba", "model.layers.{}.linear_attn.in_proj_ba"},
+                                {"blk.{}.ssm_in", "model.layers.{}.linear_attn.in_proj_qkvz"}});
 }
 
 std::vector<TensorRow> gemma2_tensors() {

@@ -37,7 +37,9 @@ std::vector<TensorRow> glm4_moe_tensors();
 /// Those of latent attention and DeepSeek's mixtures. Older files have the heads' matrices for keys and values in one
 /// tensor, as Hugging Face does.
 std::vector<TensorRow> deepseek_tensors();
-/// Granite's mixtures; Granite 4's, with state spaces, and feed-forward layers that experts stand beside or not.
+/// Granite's, with the names of a Granite 4 that is nothing else, too; its mixtures; Granite 4's, with state spaces,
+/// and feed-forward layers that experts stand beside or not.
+std::vector<TensorRow> granite_tensors();
 std::vector<TensorRow> granite_moe_tensors();
 std::vector<TensorRow> granite_hybrid_tensors();
 /// Norms of queries and keys, whose gains lack `added`.
@@ -45,7 +47,7 @@ std::vector<TensorRow> query_norms(float added = 0);
 std::vector<TensorRow> gemma_tensors();
 /// Qwen3.5's, with norms like Gemma's, and delta nets.
 std::vector<TensorRow> qwen3_5_tensors();
-/// Qwen3-Next's: the same, whose heads of values lie as in Hugging Face's files.
+/// Qwen3-Next's: the same, whose heads of values lie as in Hugging Face's files, as in older files all does.
 std::vector<TensorRow> qwen3_next_tensors();
 /// Gemma 2 and 3: norms before and behind each part.
 std::vector<TensorRow> gemma2_tensors();

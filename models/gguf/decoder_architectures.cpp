@@ -63,11 +63,13 @@ std::vector<KeyRow> deepseek_keys() {
                {"expert_group_used_count", "topk_group", ValueKind::integer, true}});
 }
 
+/// Granite's. How many heads of keys there are is read apart: it may be a list.
 std::vector<KeyRow> granite_keys() {
-  return with(llama_keys(), {{"embedding_scale", "embedding_multiplier", ValueKind::number, true},
-                             {"attention.scale", "attention_multiplier", ValueKind::number, true},
-                             {"residual_scale", "residual_multiplier", ValueKind::number, true},
-                             {"logit_scale", "logits_scaling", ValueKind::number}});
+  return with(without(llama_keys(), {"attention.head_count_kv"}),
+              {{"embedding_scale", "embedding_multiplier", ValueKind::number, true},
+               {"attention.scale", "attention_multiplier", ValueKind::number, true},
+               {"residual_scale", "residual_multiplier", ValueKind::number, true},
+               {"logit_scale", "logits_scaling", ValueKind::number}});
 }
 
 std::vector<KeyRow> optional(std::vector<KeyRow> keys) {
@@ -180,7 +182,7 @@ std::vector<GgufArchitecture> decoder_architectures() {
                  .model_class = "GraniteForCausalLM",
                  .keys = granite_keys(),
                  .fixed = {{"hidden_act", silu}},
-                 .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
+                 .tensors = granite_tensors()});
   const std::vector<KeyRow> some_experts = {{"expert_count", "num_local_experts"},
                                             {"expert_used_count", "num_experts_per_tok"}};
   all.push_back({.name = "granitemoe",
@@ -194,7 +196,7 @@ std::vector<GgufArchitecture> decoder_architectures() {
       {.name = "granitehybrid",
        .model_types = {"granitemoehybrid"},
        .model_class = "GraniteMoeHybridForCausalLM",
-       .keys = with(with(without(granite_keys(), {"attention.head_count_kv"}), optional(some_experts)),
+       .keys = with(with(granite_keys(), optional(some_experts)),
                     {{"expert_shared_feed_forward_length", "shared_intermediate_size", ValueKind::integer, true},
                      {"ssm.conv_kernel", "mamba_d_conv"},
                      {"ssm.state_size", "mamba_d_state"},

@@ -187,7 +187,17 @@ void read_granite_keys(const GgufSettings& settings, json& config) {
 }
 
 void read_granite(const GgufSettings& settings, json& config) {
+  if (const char* key = "attention.head_count_kv"; settings.has(key)) {
+    const std::vector<int64_t> heads = of_layers(settings, key, config["num_hidden_layers"].get<int64_t>());
+    check(std::ranges::count(heads, heads.front()) == std::ssize(heads),
+          "{}: key {} has other heads for some layers; that is not supported", settings.shards().name(),
+          settings.name(key));
+    config["num_key_value_heads"] = heads.front();
+  }
   read_granite_keys(settings, config);
+  check(!settings.has_tensor("blk.0.ffn_up_shexp.weight"),
+        "{}: has an expert that every token takes (ffn_up_shexp); that is not supported for this architecture",
+        settings.shards().name());
   if (config["model_type"] == "granite") config["mlp_bias"] = settings.has_tensor("blk.0.ffn_up.bias");
   const char* turns = "rope.scaling.finetuned";  // llama.cpp's switch of Granite's positions
   check(settings.all().boolean_or(settings.name(turns), true),

@@ -68,6 +68,11 @@ void add_decoder(GgufPairs& pairs, const std::string& prefix, const json& config
   add_decoder(pairs, prefix, config, YarnForm());
 }
 
+void add_granite(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  pairs.add_integer(prefix + "attention.head_count_kv", integer_in(config, "num_key_value_heads"));
+  add_decoder(pairs, prefix, config);
+}
+
 void add_windowed(GgufPairs& pairs, const std::string& prefix, const json& config) {
   add_decoder(pairs, prefix, config);
   if (config.value("sliding_window", json()).is_number())

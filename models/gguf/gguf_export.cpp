@@ -200,6 +200,25 @@ std::optional<int64_t> setting_in(const json& config, const GgufArchitecture& ar
   return std::nullopt;
 }
 
+/// In files that list the heads of layers the first has none: what llama-quantize looks at.
+bool starts_without_heads(const json& config) {
+  const auto types = config.find("layer_types");
+  return types != config.end() && types->is_array() && !types->empty() &&
+         (types->front() == "mamba" || types->front() == "conv");
+}
+
+/// The config as files have it. A Granite 4 without state spaces is a plain Granite there, and llama.cpp runs it as
+/// nothing else.
+json config_of_file(const Model& model) {
+  json config = *model.config;
+  if (model.family != "granitemoehybrid" || std::ranges::count(config.at("layer_types"), json("mamba")) > 0)
+    return config;
+  check(config.at("num_local_experts") == 0 && config.at("position_embedding_type") == "rope",
+        "a GGUF file can't say a granitemoehybrid without state spaces that has experts, or no positions");
+  config.update({{"model_type", "granite"}, {"intermediate_size", config.at("shared_intermediate_size")}});
+  return config;
+}
+
 /// A folder's name, or what a GGUF file calls itself.
 std::string name_of_model(const std::filesystem::path& model) {
   if (!is_gguf(model)) return model.filename().string();
@@ -213,29 +232,29 @@ std::string name_of_model(const std::filesystem::path& model) {
 std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, const Model& model,
                                              const Weights& weights, const std::filesystem::path& folder,
                                              const Mixture& mixture, const LoadProgress& progress) {
-  const GgufArchitecture* architecture = architecture_of_model(model.family);
+  const json config = config_of_file(model);
+  const GgufArchitecture* architecture = architecture_of_model(config.at("model_type").get<std::string>());
   check(model.family != "gemma3_text" || model.generates(),
         "GGUF files of gemma3_text with use_bidirectional_attention are not supported");
   check(architecture != nullptr, "GGUF files of {} are not supported; vkformer writes: {}", model.family,
         known_architectures());
-  const json& config = *model.config;
   std::vector<std::string> dropped;
   std::vector<Target> targets = targets_of(*architecture, model, dropped);
   const auto setting = [&](std::string_view key, std::optional<int64_t> otherwise) {
     const std::optional<int64_t> said = setting_in(config, *architecture, key);
     return said ? *said : otherwise.value();
   };
-  const int64_t heads = setting("attention.head_count", {}), kv_heads = setting("attention.head_count_kv", heads);
+  const int64_t heads = setting("attention.head_count", {});
+  const int64_t kv_heads = setting("attention.head_count_kv", config.value("num_key_value_heads", heads));
   const auto setting_of_rows = [&](std::string_view key, std::optional<int64_t> otherwise) {
-    // Which may be a list, with other layers' zeros.
-    if (key == "attention.head_count_kv") return config.value("num_key_value_heads", kv_heads);
-    return setting(key, otherwise);
+    return key == "attention.head_count_kv" ? kv_heads : setting(key, otherwise);
   };
   std::vector<Mixture::Tensor> tensors;
   for (const Target& target : targets) tensors.push_back(target.tensor);
-  const std::vector<DType> types = mixture.types_of(tensors, {.layers = setting("block_count", {}),
-                                                              .queries_per_key = heads / kv_heads,
-                                                              .experts = setting("expert_count", 0)});
+  const std::vector<DType> types =
+      mixture.types_of(tensors, {.layers = setting("block_count", {}),
+                                 .queries_per_key = starts_without_heads(config) ? 1 : heads / kv_heads,
+                                 .experts = setting("expert_count", 0)});
 
   GgufPairs pairs;
   pairs.add_text("general.architecture", architecture->name);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/gguf/row_orders.h"
+#include "models/pieced_weight.h"
 #include "runtime/check.h"
 #include "runtime/encoding/encoding.h"
 #include "runtime/files/utf8.h"
@@ -173,10 +174,10 @@ class GgufWeight : public WeightTensor {
 };
 
 /// The rows of two tensors, one behind the other.
-class JoinedRows : public WeightTensor {
+class JoinedRows : public PiecedWeight {
  public:
   JoinedRows(std::unique_ptr<const WeightTensor> first, std::unique_ptr<const WeightTensor> second)
-      : WeightTensor(first->name(), joined_shape(*first, *second), first->elements() + second->elements(),
+      : PiecedWeight(first->name(), joined_shape(*first, *second), first->elements() + second->elements(),
                      first->type(), first->bytes() + second->bytes()),
         first_(std::move(first)),
         second_(std::move(second)) {}
@@ -186,23 +187,6 @@ class JoinedRows : public WeightTensor {
     const auto type = first_->stored(columns);
     return !columns && type == second_->stored(columns) ? type : std::nullopt;
   }
-  void read_floats(int64_t first, std::span<float> out) const override {
-    visit(first, std::ssize(out), [&](const WeightTensor& part, int64_t begin, int64_t done, int64_t count) {
-      part.read_floats(begin, out.subspan(static_cast<size_t>(done), static_cast<size_t>(count)));
-    });
-  }
-  void read_stored(int64_t first, std::span<std::byte> out) const override {
-    const BlockFormat& format = format_of(*first_->stored(false));
-    const auto bytes = [&](int64_t values) { return static_cast<size_t>(values / format.values * format.bytes); };
-    visit(first, std::ssize(out) / format.bytes * format.values,
-          [&](const WeightTensor& part, int64_t begin, int64_t done, int64_t count) {
-            part.read_stored(begin, out.subspan(bytes(done), bytes(count)));
-          });
-  }
-  void release(int64_t first, int64_t count) const override {
-    visit(first, count,
-          [](const WeightTensor& part, int64_t begin, int64_t, int64_t some) { part.release(begin, some); });
-  }
 
  private:
   static std::vector<int64_t> joined_shape(const WeightTensor& first, const WeightTensor& second) {
@@ -210,12 +194,9 @@ class JoinedRows : public WeightTensor {
     shape.front() += second.shape().front();
     return shape;
   }
-  /// Gives the parts of elements [first, first + count): where each begins in its tensor, how many came before, how
-  /// many it has.
-  template <class Visitor>
-  void visit(int64_t first, int64_t count, Visitor&& visitor) const {
+  void visit(int64_t first, int64_t count, const Visitor& visitor) const override {
     const int64_t of_first = std::clamp<int64_t>(first_->elements() - first, 0, count);
-    if (of_first > 0) visitor(*first_, first, int64_t{0}, of_first);
+    if (of_first > 0) visitor(*first_, first, 0, of_first);
     if (of_first < count) visitor(*second_, first + of_first - first_->elements(), of_first, count - of_first);
   }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "models/gguf/config_writers.h"
 #include "runtime/check.h"
@@ -72,6 +73,9 @@ void add_deepseek2(GgufPairs& pairs, const std::string& prefix, const json& conf
           "a GGUF file can't say which layers have no experts: others than the first {}", plain);
   const RotaryConfig rotary = rotary_of(config);
   if (rotary.scaling != RotaryConfig::Scaling::yarn) return add_rotary(pairs, prefix, config, YarnForm());
+  check(rotary.score_growth > 0 && std::abs(rotary.attention_factor - 1) < 1e-6,
+        "a GGUF file of this architecture can't say yarn's attention_factor {}, only 1 with \"mscale_all_dim\"",
+        rotary.attention_factor);
   add_rotary(pairs, prefix, config, YarnForm{.log_multiplier = rotary.score_growth / 10});
 }
 

@@ -58,6 +58,12 @@ void read_deepseek2(const GgufSettings& settings, json& config) {
                  {"qk_nope_head_dim", width - turned},
                  {"v_head_dim", integer_or("attention.value_length_mla", settings.integer("attention.value_length"))}});
   if (!config.contains("q_lora_rank")) config["q_lora_rank"] = nullptr;
+  constexpr int64_t fewest_in_groups = 160;  // of DeepSeek-V2 and V3, whose older files do not say that they are
+  check(config.contains("n_group") || config["n_routed_experts"].get<int64_t>() < fewest_in_groups,
+        "{}: has {} experts and no key {}; experts that are chosen by groups are not supported",
+        settings.shards().name(), config["n_routed_experts"].get<int64_t>(), settings.name("expert_group_count"));
+  check(!settings.has("attention.temperature_scale"), "{}: key {} is not supported for this architecture",
+        settings.shards().name(), settings.name("attention.temperature_scale"));
   for (const auto& [key, usual] : {std::pair<const char*, json>{"n_group", 1},
                                    {"topk_group", 1},
                                    {"routed_scaling_factor", 1.0},

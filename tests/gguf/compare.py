@@ -138,12 +138,26 @@ def apart(weights):
     return parts
 
 
+def as_plain_granite(weights):
+    """What a Granite 4 without state spaces becomes."""
+    parts = {}
+    for name, values in weights.items():
+        name = name.replace("shared_mlp.output_linear", "mlp.down_proj")
+        if "shared_mlp.input_linear" in name:
+            for key, part in zip(("mlp.gate_proj", "mlp.up_proj"), np.split(values, 2), strict=True):
+                parts[name.replace("shared_mlp.input_linear", key)] = part
+        else:
+            parts[name] = values
+    return parts
+
+
 def compare_folders(before, after):
     """Gains of Gemma's and Qwen3.5's norms are stored one larger, the logarithms of delta nets as exponentials, which
     rounds them."""
     bad = []
     for folder in sorted(before.iterdir()):
         a, b = (apart(load_file(side / folder.name / "model.safetensors")) for side in (before, after))
+        a = as_plain_granite(a) if folder.name.startswith("granite4_plain") else a
         rounded = 2.0**-23 if folder.name.startswith(("gemma", "qwen3_5", "qwen3_next")) else 0
         unlike = [name for name in a if name not in b or a[name].shape != b[name].shape or not
                   (np.array_equal(a[name], b[name]) or

@@ -130,6 +130,8 @@ def save_decoders(size, width, inner, heads, kv):
     space = ["mamba", "attention", "mamba", "attention"]
     make("granite4", t.GraniteMoeHybridForCausalLM, t.GraniteMoeHybridConfig, **spaces, layer_types=space,
          num_local_experts=0, num_experts_per_tok=0, position_embedding_type="nope")
+    make("granite4_plain", t.GraniteMoeHybridForCausalLM, t.GraniteMoeHybridConfig, **spaces, num_local_experts=0,
+         layer_types=["attention"] * 4, num_experts_per_tok=0, position_embedding_type="rope")
     make("granite4_moe", t.GraniteMoeHybridForCausalLM, t.GraniteMoeHybridConfig, **spaces, layer_types=space,
          num_local_experts=6, num_experts_per_tok=3, position_embedding_type="nope")
     make("qwen2_moe", t.Qwen2MoeForCausalLM, t.Qwen2MoeConfig, tie_word_embeddings=False, moe_intermediate_size=width,

@@ -473,7 +473,7 @@ SMALL = {
                                                     mscale_all_dim=1.3, original_max_position_embeddings=8))),
     "glm4_moe_lite": case("latent attention with biases, experts by sigmoids that a bias balances", 141, 13,
                           rotary("glm4_moe_lite", "Glm4MoeLiteForCausalLM", 2, 21, 3, 11, 61, 32, num_key_value_heads=3, q_lora_rank=9,
-                                 kv_lora_rank=10, qk_nope_head_dim=5, qk_rope_head_dim=6, v_head_dim=7,
+                                 kv_lora_rank=10, qk_nope_head_dim=6, qk_rope_head_dim=4, v_head_dim=8,
                                  attention_bias=True, n_routed_experts=5, num_experts_per_tok=2, n_shared_experts=1,
                                  moe_intermediate_size=7)),
     "gemma4": case("wider heads without a window whose values are their keys, norms of values, a share of columns that "

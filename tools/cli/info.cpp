@@ -59,6 +59,19 @@ std::string count_text(int64_t count) {
   return fmt::format("{} ({:.2f} M)", digits, static_cast<double>(count) / 1e6);
 }
 
+/// Of latent attention: what heads have, and the row of each position that is kept for all of them.
+void describe_latent(const nlohmann::json& config, ordered_json& sizes) {
+  const auto size = [&](const char* key) {
+    const auto found = config.find(key);
+    return found != config.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+  };
+  if (size("kv_lora_rank") == 0) return;
+  sizes.erase("key-value heads");
+  sizes["head width"] = size("qk_nope_head_dim") + size("qk_rope_head_dim");
+  sizes["value width"] = size("v_head_dim");
+  sizes["row of a position"] = size("kv_lora_rank") + size("qk_rope_head_dim");
+}
+
 /// What the config says of itself, whether or not the family is known.
 ordered_json describe_config(const JsonObject& config) {
   ordered_json out = {
@@ -73,6 +86,7 @@ ordered_json describe_config(const JsonObject& config) {
         out["sizes"][row.what] = *size;
         break;
       }
+  describe_latent(json, out["sizes"]);
   return out;
 }
 

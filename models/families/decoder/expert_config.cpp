@@ -50,13 +50,13 @@ int64_t plain_layers_of(const Decoder& d) {
   return std::ranges::find_if(d.layers, &Decoder::Layer::experts) - d.layers.begin();
 }
 
-void read_weights(const JsonObject& json, Decoder& d, bool normalised) {
+void read_deepseek_experts(const JsonObject& json, Decoder& d, bool normalised) {
   d.experts.inner = integer_or(json, expert_inner_key, d.experts.inner, 1, 1 << 22);
   d.experts.normalised = boolean_or(json, normalised_key, normalised);
   d.experts.factor = number_or(json, factor_key, d.experts.factor, 0, 1e6);
 }
 
-nlohmann::json weight_keys(const Decoder& d) {
+nlohmann::json deepseek_expert_keys(const Decoder& d) {
   return {{expert_inner_key, d.experts.inner}, {normalised_key, d.experts.normalised}, {factor_key, d.experts.factor}};
 }
 

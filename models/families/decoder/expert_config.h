@@ -20,8 +20,8 @@ int64_t plain_layers_of(const Decoder& d);
 
 /// DeepSeek's and what is built like it, after read_experts(): how wide the experts are, whether a token's weights are
 /// divided by their sum, which an absent key leaves at `normalised`, and the factor of what they give.
-void read_weights(const JsonObject& json, Decoder& d, bool normalised);
-nlohmann::json weight_keys(const Decoder& d);
+void read_deepseek_experts(const JsonObject& json, Decoder& d, bool normalised);
+nlohmann::json deepseek_expert_keys(const Decoder& d);
 /// That experts are not chosen by groups; `usual` for an absent key.
 void read_one_group(const JsonObject& json, const Decoder& d, int64_t usual);
 nlohmann::json one_group_keys();

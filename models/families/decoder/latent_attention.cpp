@@ -29,10 +29,10 @@ Value queries_of(Layers& layers, const Decoder& d, Value x, const std::string& n
 
 /// [B, T, rank + turned]: what keys and values are made of, and the key that all heads share.
 Value row_of(Layers& layers, const Decoder& d, Value x, const std::string& name) {
-  Graph& graph = layers.graph();
-  const auto [query_rank, rank, plain, turned, value_width] = d.latent;
-  const Value projected = layers.linear(x, name + to_row, rank + turned, {.bias = d.input_bias});
-  return head_norm(graph, projected, {.gain = layers.tensor(name + row_norm + ".weight", {rank})}, {}, norm_epsilon);
+  const int64_t rank = d.latent.rank;
+  const Value projected = layers.linear(x, name + to_row, rank + d.latent.turned, {.bias = d.input_bias});
+  return head_norm(layers.graph(), projected, {.gain = layers.tensor(name + row_norm + ".weight", {rank})}, {},
+                   norm_epsilon);
 }
 
 /// Each head of x [B, T, H * columns] by its own matrix: [B, T, H * columns of the results].
@@ -48,7 +48,7 @@ Value by_head(Graph& graph, Value x, int64_t heads, Value weights, bool transpos
 Value latent_attention(Layers& layers, const Decoder& d, Value x, const std::string& name, int64_t index,
                        Value residual) {
   Graph& graph = layers.graph();
-  const auto [query_rank, rank, plain, turned, value_width] = d.latent;
+  const int64_t rank = d.latent.rank, plain = d.latent.plain, turned = d.latent.turned;
   const int64_t B = graph.shape(x)[0], T = graph.shape(x)[1], H = d.heads, width = rank + turned;
   const int rotary = d.layers[static_cast<size_t>(index)].rotary;
 
@@ -70,13 +70,14 @@ Value latent_attention(Layers& layers, const Decoder& d, Value x, const std::str
       {q}, {row}, own_values,
       {.heads = H, .kv_heads = 1, .head_width = width, .value_width = rank, .scale = static_cast<float>(d.score_scale)},
       d.attention_dropout, fmt::format("cache.{}", index));
-  const Value y = by_head(graph, attended, H, layers.tensor(name + values, {H, value_width, rank}), true);
+  const Value y = by_head(graph, attended, H, layers.tensor(name + values, {H, d.latent.value_width, rank}), true);
   return layers.linear(y, join_names(name, d.attention_output), d.width,
                        {.bias = d.output_bias, .scale = d.residual_scale, .residual = residual});
 }
 
 void add_latent_attention(ParameterList& list, const Decoder& d, const std::string& name) {
-  const auto [query_rank, rank, plain, turned, value_width] = d.latent;
+  const int64_t rank = d.latent.rank, query_rank = d.latent.query_rank, plain = d.latent.plain;
+  const int64_t turned = d.latent.turned, value_width = d.latent.value_width;
   const int64_t query_columns = d.heads * (plain + turned);
   if (query_rank == 0) {
     list.linear(name + to_queries, d.width, query_columns, false);
@@ -87,11 +88,11 @@ void add_latent_attention(ParameterList& list, const Decoder& d, const std::stri
   }
   list.linear(name + to_row, d.width, rank + turned, d.input_bias);
   list.rms_norm(name + row_norm, rank);
-  const auto add_part = [&, rank = rank, of_head = plain + value_width](const char* part, int64_t first, int64_t rows) {
+  const auto add_part = [&](const char* part, int64_t first, int64_t rows) {
     list.normal(name + part, {d.heads, rows, rank});
     list.last().stack = {.tensor = name + both,
                          .count = d.heads,
-                         .step = of_head,
+                         .step = plain + value_width,
                          .layout = ParameterSpec::Stack::Layout::groups,
                          .spans = {{first, rows}}};
   };

@@ -47,7 +47,7 @@ Kind deepseek_v3() {
            .kv_heads = 0,
            .head_width = 64,
            .layers = std::vector<Decoder::Layer>(61),
-           .experts = {.count = 256, .chosen = 8, .inner = 2048, .sigmoid = true},
+           .experts = {.count = 256, .chosen = 8, .inner = 2048, .sigmoid = true, .factor = 2.5},
            .latent = {.query_rank = 1536}},
           3,
           1,
@@ -93,7 +93,7 @@ void read_routing(const JsonObject& json, Decoder& d, int64_t usual_groups) {
   const char* scores = d.experts.sigmoid ? "sigmoid" : "softmax";
   check(string_or(json, scores_key, scores) == scores, "{}: {} must be {} for {}", json.name(), scores_key, scores,
         d.family);
-  read_weights(json, d, d.experts.sigmoid);
+  read_deepseek_experts(json, d, d.experts.sigmoid);
   read_one_group(json, d, usual_groups);
 }
 
@@ -118,7 +118,7 @@ Model make_deepseek(const JsonObject& json) {
 
   nlohmann::json written = decoder_keys(d, kind.architecture);
   written.update(expert_keys(d, "n_routed_experts"));
-  written.update(weight_keys(d));
+  written.update(deepseek_expert_keys(d));
   written.update(one_group_keys());
   written.update(latent_keys(d));
   written.update({{plain_key, plain_layers_of(d)},

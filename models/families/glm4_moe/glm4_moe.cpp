@@ -39,7 +39,7 @@ Model make_glm4_moe(const JsonObject& json) {
   d.input_bias = boolean_or(json, "attention_bias", false);
   if (boolean_or(json, norms_key, false)) d.query_norms = Decoder::QueryNorms::head;
   read_experts(json, d, 1);
-  read_weights(json, d, true);
+  read_deepseek_experts(json, d, true);
   read_one_group(json, d, 1);
   read_plain_layers(json, d, plain_key, 1);
   d.experts.shared = d.experts.inner * integer_or(json, shared_key, 1, 1, 64);
@@ -52,7 +52,7 @@ Model make_glm4_moe(const JsonObject& json) {
                   {shared_key, d.experts.shared / d.experts.inner},
                   {"num_nextn_predict_layers", 0}});  // which is left out, whatever the file had
   written.update(expert_keys(d, "n_routed_experts"));
-  written.update(weight_keys(d));
+  written.update(deepseek_expert_keys(d));
   written.update(one_group_keys());
   written.update(part_rotary_keys(d));
   return make_decoder(d, written);

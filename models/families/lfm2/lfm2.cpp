@@ -44,14 +44,14 @@ int64_t inner_width(const JsonObject& json, int64_t written) {
 
 void read_mixture(const JsonObject& json, Decoder& d) {
   read_experts(json, d, 1);
-  read_weights(json, d, true);
+  read_deepseek_experts(json, d, true);
   read_plain_layers(json, d, plain_key, 2);
   d.experts.choice_bias = boolean_or(json, choice_key, true);
 }
 
 nlohmann::json mixture_keys(const Decoder& d) {
   nlohmann::json keys = expert_keys(d);
-  keys.update(weight_keys(d));
+  keys.update(deepseek_expert_keys(d));
   keys.update({{plain_key, plain_layers_of(d)}, {choice_key, d.experts.choice_bias}});
   return keys;
 }

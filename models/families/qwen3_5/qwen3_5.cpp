@@ -85,10 +85,12 @@ nlohmann::json read_mixtures(const JsonObject& json, Decoder& d) {
   if (d.family == next) {
     read_qwen_experts(json, d, true);
     written.update(qwen_expert_keys(d));
+  } else {
+    d.experts.inner = integer_or(json, inner, d.experts.inner, 1, 1 << 22);
+    written[inner] = d.experts.inner;
   }
-  d.experts.inner = integer_or(json, inner, d.experts.inner, 1, 1 << 22);
   d.experts.shared = integer_or(json, shared, 512, 1, 1 << 22);
-  written.update({{inner, d.experts.inner}, {shared, d.experts.shared}});
+  written[shared] = d.experts.shared;
   return written;
 }
 
