@@ -128,10 +128,10 @@ bool tile64_first(const AttentionProblem& problem, const DeviceFacts& facts) {
   return pays(problem, facts) && fills(problem, facts);
 }
 
-/// Workgroups that share the columns of a head's results, each of which computes all its weights: registers hold the
-/// sums of 256, on NVK those of two chunks.
-int64_t column_parts(const AttentionProblem& problem, int64_t chunk, const DeviceFacts& facts) {
-  return groups_for(widest_head(problem), keeps_outer_loops(facts) ? 2 * chunk : 256);
+/// Workgroups that share the `width` columns of a head's results, each of which computes all its weights: registers
+/// hold the sums of 256, on NVK those of two chunks.
+int64_t column_parts(int64_t width, int64_t chunk, const DeviceFacts& facts) {
+  return groups_for(width, keeps_outer_loops(facts) ? 2 * chunk : 256);
 }
 
 template <const Tile& tile>
@@ -148,26 +148,28 @@ std::vector<uint32_t> tile_constants(const AttentionProblem& problem, const Devi
 
 template <const Tile& tile>
 Launch tile_launch(std::string_view kernel, const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted,
-                   int64_t items, int64_t heads) {
-  const int64_t parts = column_parts(problem, chunk_of<tile>(problem, facts), facts);
+                   int64_t items, int64_t heads, int64_t result_width) {
+  const int64_t parts = column_parts(result_width, chunk_of<tile>(problem, facts), facts);
   return block_launch(kernel, tile_constants<tile>(problem, facts, wanted, parts), groups_for(items, tile.side) * parts,
                       heads, problem.batches);
 }
 
 template <const Tile& tile>
 Launch forward_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return tile_launch<tile>("attention_tiled", problem, facts, wanted, problem.queries, problem.heads);
+  return tile_launch<tile>("attention_tiled", problem, facts, wanted, problem.queries, problem.heads,
+                           problem.value_width);
 }
 
 template <const Tile& tile>
 Launch query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return tile_launch<tile>("attention_backward_query_tiled", problem, facts, 1, problem.queries, problem.heads);
+  return tile_launch<tile>("attention_backward_query_tiled", problem, facts, 1, problem.queries, problem.heads,
+                           problem.head_width);
 }
 
 template <const Tile& tile>
 Launch key_value_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return tile_launch<tile>("attention_backward_key_value_tiled", problem, facts, wanted, problem.keys,
-                           problem.kv_heads);
+  return tile_launch<tile>("attention_backward_key_value_tiled", problem, facts, wanted, problem.keys, problem.kv_heads,
+                           widest_head(problem));
 }
 
 template <const Tile& tile>
