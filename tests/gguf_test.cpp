@@ -126,69 +126,6 @@ TEST_CASE("rows of queries and keys are where GGUF files have them", "[gguf]") {
   }
 }
 
-TEST_CASE("experts of Mixtral's first files are a tensor each", "[gguf]") {
-  const TemporaryFolder folder;
-  const GgufFile joint(write_fixture(folder, "mixtral", "f32"));
-  const Model model = load_model(fixtures / "mixtral");
-  GgufPairs pairs;
-  pairs.add_text("general.architecture", "llama");
-  add_config(pairs, *find_architecture("llama"), *model.config);
-  std::vector<GgufSource> sources;
-  for (const GgufTensor& tensor : joint.tensors()) {
-    const size_t end = tensor.name.find("_exps.weight");
-    const size_t parts = end == tensor.name.npos ? 1 : static_cast<size_t>(tensor.shape[0]);
-    for (size_t part = 0; part < parts; ++part) {
-      GgufSource& source =
-          sources.emplace_back(GgufSource{.name = tensor.name, .type = tensor.type, .shape = tensor.shape});
-      if (parts > 1) {
-        source.name = fmt::format("{}.{}.weight", tensor.name.substr(0, end), part);
-        source.shape.erase(source.shape.begin());
-      }
-      const size_t bytes = tensor.bytes.size() / parts;
-      source.data = [=, all = tensor.bytes] { return all.subspan(part * bytes, bytes); };
-    }
-  }
-  const auto file = folder / "apart.gguf";
-  write_gguf(file, pairs, sources);
-  const Model read = load_model(file);
-  CHECK(read.family == "mixtral");
-  const Weights apart(read.parameters, file), ours(model.parameters, fixtures / "mixtral");
-  CHECK(apart.extra().empty());
-  for (const ParameterSpec& parameter : model.parameters) {
-    INFO(parameter.name);
-    CHECK(apart.read(parameter.name) == ours.read(parameter.name));
-  }
-}
-
-TEST_CASE("older files have the matrices of latent attention's heads in one tensor", "[gguf]") {
-  const TemporaryFolder folder;
-  const GgufFile apart(write_fixture(folder, "deepseek_v2", "f32"));
-  const Model model = load_model(fixtures / "deepseek_v2");
-  GgufPairs pairs;
-  pairs.add_text("general.architecture", "deepseek2");
-  add_config(pairs, *find_architecture("deepseek2"), *model.config);
-  const SafetensorsFile folder_file(fixtures / "deepseek_v2" / "model.safetensors");
-  std::vector<GgufSource> sources;
-  for (const GgufTensor& tensor : apart.tensors()) {
-    if (tensor.name.ends_with("attn_v_b.weight")) continue;
-    sources.push_back({tensor.name, tensor.type, tensor.shape, [&tensor] { return tensor.bytes; }});
-    if (!tensor.name.ends_with("attn_k_b.weight")) continue;
-    const int64_t layer = layer_in_name(tensor.name);
-    const TensorEntry& both = folder_file.require(fmt::format("model.layers.{}.self_attn.kv_b_proj.weight", layer));
-    sources.back() = {fmt::format("blk.{}.attn_kv_b.weight", layer), tensor.type, both.shape,
-                      [bytes = both.bytes] { return bytes; }};
-  }
-  const auto file = folder / "old.gguf";
-  write_gguf(file, pairs, sources);
-  const Model read = load_model(file);
-  const Weights old(read.parameters, file), ours(model.parameters, fixtures / "deepseek_v2");
-  CHECK(old.extra().empty());
-  for (const ParameterSpec& parameter : model.parameters) {
-    INFO(parameter.name);
-    CHECK(old.read(parameter.name) == ours.read(parameter.name));
-  }
-}
-
 TEST_CASE("a Granite 4 without state spaces is a plain Granite in GGUF files", "[gguf]") {
   const TemporaryFolder folder;
   const auto file = write_fixture(folder, "granite4", "f32");
@@ -207,36 +144,6 @@ TEST_CASE("a Granite 4 without state spaces is a plain Granite in GGUF files", "
     for (const char* part : {".self_attn.q_proj.weight", ".self_attn.k_proj.weight"})
       CHECK(theirs.read(std::string(layer) + part) == ours.read(std::string(layer) + part));
   }
-}
-
-TEST_CASE("older files have all that goes into a delta net of Qwen3-Next in one tensor", "[gguf]") {
-  const TemporaryFolder folder;
-  const GgufFile apart(write_fixture(folder, "qwen3_next", "f32"));
-  const Model model = load_model(fixtures / "qwen3_next");
-  GgufPairs pairs;
-  pairs.add_text("general.architecture", "qwen3next");
-  add_config(pairs, *find_architecture("qwen3next"), *model.config);
-  const SafetensorsFile folder_file(fixtures / "qwen3_next" / "model.safetensors");
-  std::vector<GgufSource> sources;
-  for (const GgufTensor& tensor : apart.tensors()) {
-    if (tensor.name.ends_with("attn_gate.weight")) continue;
-    sources.push_back({tensor.name, tensor.type, tensor.shape, [&tensor] { return tensor.bytes; }});
-    if (!tensor.name.ends_with("attn_qkv.weight")) continue;
-    const int64_t layer = layer_in_name(tensor.name);
-    const TensorEntry& all = folder_file.require(fmt::format("model.layers.{}.linear_attn.in_proj_qkvz.weight", layer));
-    sources.back() = {fmt::format("blk.{}.ssm_in.weight", layer), tensor.type, all.shape,
-                      [bytes = all.bytes] { return bytes; }};
-  }
-  const auto file = folder / "old.gguf";
-  write_gguf(file, pairs, sources);
-  const Model read = load_model(file);
-  const Weights old(read.parameters, file), ours(model.parameters, fixtures / "qwen3_next");
-  CHECK(old.extra().empty());
-  for (const ParameterSpec& parameter : model.parameters)
-    if (parameter.name.find("in_proj") != parameter.name.npos) {
-      INFO(parameter.name);
-      CHECK(old.read(parameter.name) == ours.read(parameter.name));
-    }
 }
 
 TEST_CASE("blocks of a GGUF file are read in the order of rows that the model has", "[gguf]") {
