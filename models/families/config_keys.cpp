@@ -25,6 +25,17 @@ size_t architecture_of(const JsonObject& config, const std::vector<std::string>&
        fmt::join(known, ", "));
 }
 
+std::vector<std::string> require_layer_names(const JsonObject& config, const char* key,
+                                             const std::vector<std::string_view>& known, size_t layers) {
+  const nlohmann::json& names = config.value()[key];
+  const auto is_known = [&](const nlohmann::json& name) {
+    return std::ranges::any_of(known, [&](std::string_view one) { return name == one; });
+  };
+  check(names.is_array() && names.size() == layers && std::ranges::all_of(names, is_known),
+        "{}: {} must name \"{}\" or \"{}\" for each of the {} layers", config.name(), key, known[0], known[1], layers);
+  return names.get<std::vector<std::string>>();
+}
+
 std::vector<std::string> classes_of(const JsonObject& config, size_t fewest) {
   const bool named = config.has("id2label");
   const JsonObject labels = named ? require_object(config, "id2label") : config;

@@ -16,6 +16,10 @@ inline constexpr int64_t most_positions = 1 << 24;
 inline constexpr int64_t most_rows = 1 << 24;  ///< of tables: vocabularies, segments
 /// Most classes a classifier may have.
 inline constexpr int64_t most_classes = int64_t{1} << 20;
+/// The list under `key`, which has one of the `known` names for each of so many layers. Throws Error naming file and
+/// key, and the first two names, where it is anything else.
+std::vector<std::string> require_layer_names(const JsonObject& config, const char* key,
+                                             const std::vector<std::string_view>& known, size_t layers);
 /// Names of the classes: those of id2label, or LABEL_0 .. where the config gives only their number, num_labels (2).
 /// Throws Error naming file and key for fewer than `fewest`.
 std::vector<std::string> classes_of(const JsonObject& config, size_t fewest);

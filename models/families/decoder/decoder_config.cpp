@@ -142,11 +142,7 @@ void set_windows(const JsonObject& json, Decoder& d, int64_t window, const std::
     for (size_t i = 0; i < d.layers.size(); ++i) d.layers[i].window = has_window(static_cast<int64_t>(i)) ? window : 0;
     return;
   }
-  const nlohmann::json& types = json.value()["layer_types"];
-  check(types.is_array() && types.size() == d.layers.size() &&
-            std::all_of(types.begin(), types.end(), [](const auto& type) { return type == windowed || type == full; }),
-        "{}: layer_types must name \"{}\" or \"{}\" for each of the {} layers", json.name(), windowed, full,
-        d.layers.size());
+  const std::vector<std::string> types = require_layer_names(json, "layer_types", {windowed, full}, d.layers.size());
   for (size_t i = 0; i < d.layers.size(); ++i) {
     check(types[i] == full || window > 0, "{}: layer_types has \"{}\", but there is no sliding_window", json.name(),
           windowed);

@@ -1,9 +1,8 @@
 #include "models/families/decoder/mixer_config.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "runtime/check.h"
+#include "models/families/config_keys.h"
 
 namespace vkformer {
 
@@ -11,13 +10,9 @@ bool read_mixers(const JsonObject& json, Decoder& d, std::string_view recurrent,
                  std::initializer_list<std::string_view> attention) {
   constexpr const char* key = "layer_types";
   if (!json.has(key)) return false;
-  const nlohmann::json& types = json.value()[key];
-  const auto is_known = [&](const nlohmann::json& type) {
-    return type == recurrent || std::ranges::any_of(attention, [&](std::string_view name) { return type == name; });
-  };
-  check(types.is_array() && types.size() == d.layers.size() && std::ranges::all_of(types, is_known),
-        "{}: {} must name \"{}\" or \"{}\" for each of the {} layers", json.name(), key, recurrent, *attention.begin(),
-        d.layers.size());
+  std::vector<std::string_view> known{recurrent};
+  known.insert(known.end(), attention);
+  const std::vector<std::string> types = require_layer_names(json, key, known, d.layers.size());
   for (size_t i = 0; i < d.layers.size(); ++i)
     if (types[i] == recurrent) d.layers[i].mixer = mixer;
   return true;

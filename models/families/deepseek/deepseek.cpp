@@ -1,8 +1,8 @@
 #include "models/families/deepseek/deepseek.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/families/config_keys.h"
 #include "models/families/decoder/decoder_config.h"
 #include "models/families/decoder/expert_config.h"
 #include "models/families/decoder/latent_config.h"
@@ -75,11 +75,8 @@ Kind glm4_moe_lite() {
 /// Which layers have experts: a list, or how many of the first ones have none.
 void read_kinds(const JsonObject& json, Decoder& d, int64_t usual) {
   if (!json.has(kinds_key)) return read_plain_layers(json, d, plain_key, usual);
-  const nlohmann::json& kinds = json.value()[kinds_key];
-  check(kinds.is_array() && kinds.size() == d.layers.size() &&
-            std::ranges::all_of(kinds, [](const auto& kind) { return kind == plain_kind || kind == expert_kind; }),
-        "{}: {} must name \"{}\" or \"{}\" for each of the {} layers", json.name(), kinds_key, plain_kind, expert_kind,
-        d.layers.size());
+  const std::vector<std::string> kinds =
+      require_layer_names(json, kinds_key, {plain_kind, expert_kind}, d.layers.size());
   for (size_t i = 0; i < d.layers.size(); ++i) d.layers[i].experts = kinds[i] == expert_kind;
 }
 
