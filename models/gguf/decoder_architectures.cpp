@@ -45,8 +45,16 @@ std::vector<KeyRow> lfm2_keys() {
       {{"attention.layer_norm_rms_epsilon", "norm_eps", ValueKind::number}, {"shortconv.l_cache", "conv_L_cache"}});
 }
 
-/// Of mixtures whose weights are sigmoids.
-std::vector<KeyRow> sigmoid_keys(const char* count, const char* plain_layers) {
+/// Of Qwen3.5's mixtures and Qwen3-Next's.
+std::vector<KeyRow> qwen_expert_keys() {
+  return {{"expert_count", "num_experts"},
+          {"expert_used_count", "num_experts_per_tok"},
+          {"expert_feed_forward_length", "moe_intermediate_size"},
+          {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"}};
+}
+
+/// Of mixtures in all layers but the first.
+std::vector<KeyRow> expert_keys(const char* count, const char* plain_layers) {
   return {{"expert_count", count},
           {"expert_used_count", "num_experts_per_tok"},
           {"expert_feed_forward_length", "moe_intermediate_size"},
@@ -55,7 +63,7 @@ std::vector<KeyRow> sigmoid_keys(const char* count, const char* plain_layers) {
 
 /// DeepSeek's and GLM's.
 std::vector<KeyRow> deepseek_keys() {
-  return with(with(llama_keys(), sigmoid_keys("n_routed_experts", "first_k_dense_replace")),
+  return with(with(llama_keys(), expert_keys("n_routed_experts", "first_k_dense_replace")),
               {{"expert_shared_count", "n_shared_experts"},
                {"expert_weights_scale", "routed_scaling_factor", ValueKind::number, true},
                {"expert_weights_norm", "norm_topk_prob", ValueKind::boolean, true},
@@ -143,21 +151,13 @@ std::vector<GgufArchitecture> decoder_architectures() {
   all.push_back({.name = "qwen35moe",
                  .model_types = {"qwen3_5_moe_text"},
                  .model_class = "Qwen3_5MoeForCausalLM",
-                 .keys = with(delta_net_keys(without(llama_keys(), {"feed_forward_length"})),
-                              {{"expert_count", "num_experts"},
-                               {"expert_used_count", "num_experts_per_tok"},
-                               {"expert_feed_forward_length", "moe_intermediate_size"},
-                               {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"}}),
+                 .keys = with(delta_net_keys(without(llama_keys(), {"feed_forward_length"})), qwen_expert_keys()),
                  .fixed = {{"hidden_act", silu}, {"attention_bias", {false}}},
                  .tensors = with(with(qwen3_5_tensors(), expert_tensors()), shared_expert_tensors())});
   all.push_back({.name = "qwen3next",
                  .model_types = {"qwen3_next"},
                  .model_class = "Qwen3NextForCausalLM",
-                 .keys = with(delta_net_keys(llama_keys()),
-                              {{"expert_count", "num_experts"},
-                               {"expert_used_count", "num_experts_per_tok"},
-                               {"expert_feed_forward_length", "moe_intermediate_size"},
-                               {"expert_shared_feed_forward_length", "shared_expert_intermediate_size"}}),
+                 .keys = with(delta_net_keys(llama_keys()), qwen_expert_keys()),
                  .fixed = {{"hidden_act", silu},
                            {"attention_bias", {false}},
                            {"norm_topk_prob", {true}},
@@ -252,7 +252,7 @@ std::vector<GgufArchitecture> decoder_architectures() {
   all.push_back({.name = "lfm2moe",
                  .model_types = {"lfm2_moe"},
                  .model_class = "Lfm2MoeForCausalLM",
-                 .keys = with(lfm2_keys(), sigmoid_keys("num_experts", "num_dense_layers")),
+                 .keys = with(lfm2_keys(), expert_keys("num_experts", "num_dense_layers")),
                  .fixed = {{"hidden_act", silu},
                            {"conv_bias", {false}},
                            {"use_expert_bias", {true}},

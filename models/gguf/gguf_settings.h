@@ -19,6 +19,9 @@ inline double shortest_number(double value) {
   return result;
 }
 
+/// expert_gating_func: what the weights of a mixture are made by.
+inline constexpr int64_t gguf_softmax = 1, gguf_sigmoid = 2;
+
 /// A file's metadata, under the name of its architecture.
 class GgufSettings {
  public:

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "models/gguf/config_writers.h"
+#include "models/gguf/gguf_settings.h"
 #include "runtime/check.h"
 
 namespace vkformer {
@@ -20,7 +21,9 @@ void add_mixers(GgufPairs& pairs, const std::string& prefix, const json& config,
 }
 
 /// How logits become the weights of a mixture.
-void add_sigmoids(GgufPairs& pairs, const std::string& prefix) { pairs.add_integer(prefix + "expert_gating_func", 2); }
+void add_weights(GgufPairs& pairs, const std::string& prefix, int64_t made_by) {
+  pairs.add_integer(prefix + "expert_gating_func", static_cast<uint32_t>(made_by));
+}
 
 /// What the divisors of frequencies are where pairs do not turn.
 constexpr float still = 1e30f;
@@ -51,13 +54,12 @@ void add_qwen3_5(GgufPairs& pairs, const std::string& prefix, const json& config
 }
 
 void add_glm4_moe(GgufPairs& pairs, const std::string& prefix, const json& config) {
-  add_sigmoids(pairs, prefix);
+  add_weights(pairs, prefix, gguf_sigmoid);
   add_decoder(pairs, prefix, config);
 }
 
 /// As llama.cpp computes it: one head of keys, whose first columns are the values.
 void add_deepseek2(GgufPairs& pairs, const std::string& prefix, const json& config) {
-  constexpr uint32_t softmax = 1, sigmoid = 2;
   const uint32_t rank = integer_in(config, "kv_lora_rank"), turned = integer_in(config, "qk_rope_head_dim");
   pairs.add_integer(prefix + "attention.head_count_kv", 1);
   pairs.add_integer(prefix + "attention.key_length", rank + turned);
@@ -65,7 +67,7 @@ void add_deepseek2(GgufPairs& pairs, const std::string& prefix, const json& conf
   pairs.add_integer(prefix + "attention.key_length_mla", integer_in(config, "qk_nope_head_dim") + turned);
   pairs.add_integer(prefix + "attention.value_length_mla", integer_in(config, "v_head_dim"));
   pairs.add_integer(prefix + "rope.dimension_count", turned);
-  pairs.add_integer(prefix + "expert_gating_func", config.at("scoring_func") == "sigmoid" ? sigmoid : softmax);
+  add_weights(pairs, prefix, config.at("scoring_func") == "sigmoid" ? gguf_sigmoid : gguf_softmax);
   const auto plain = config.at("first_k_dense_replace").get<size_t>();
   const json& kinds = config.at("mlp_layer_types");
   for (size_t layer = 0; layer < kinds.size(); ++layer)
@@ -91,7 +93,7 @@ void add_granite_hybrid(GgufPairs& pairs, const std::string& prefix, const json&
 }
 
 void add_lfm2_moe(GgufPairs& pairs, const std::string& prefix, const json& config) {
-  add_sigmoids(pairs, prefix);
+  add_weights(pairs, prefix, gguf_sigmoid);
   add_lfm2(pairs, prefix, config);
 }
 

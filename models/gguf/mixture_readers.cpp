@@ -18,11 +18,10 @@ void read_qwen2_moe(const GgufSettings& settings, json& config) {
 }
 
 void check_sigmoids(const GgufSettings& settings) {
-  constexpr int64_t sigmoid = 2;
   const char* key = "expert_gating_func";
-  const int64_t found = settings.has(key) ? settings.integer(key) : sigmoid;
-  check(found == sigmoid, "{}: key {} is {}; {} (sigmoid) is supported for this architecture", settings.shards().name(),
-        settings.name(key), found, sigmoid);
+  const int64_t found = settings.has(key) ? settings.integer(key) : gguf_sigmoid;
+  check(found == gguf_sigmoid, "{}: key {} is {}; {} (sigmoid) is supported for this architecture",
+        settings.shards().name(), settings.name(key), found, gguf_sigmoid);
 }
 
 void read_glm4_moe(const GgufSettings& settings, json& config) {
@@ -35,7 +34,6 @@ void read_glm4_moe(const GgufSettings& settings, json& config) {
 /// Of attention the file says what llama.cpp computes, one head of keys, and apart ("_mla") how wide heads are; older
 /// ones, which have keys and values of all heads, say only that.
 void read_deepseek2(const GgufSettings& settings, json& config) {
-  constexpr int64_t softmax = 1, sigmoid = 2;
   const auto integer_or = [&](const char* key, int64_t otherwise) {
     return settings.has(key) ? settings.integer(key) : otherwise;
   };
@@ -46,11 +44,11 @@ void read_deepseek2(const GgufSettings& settings, json& config) {
   check(turned < width, "{}: key {} is {}, heads have {} columns", settings.shards().name(),
         settings.name("rope.dimension_count"), turned, width);
   const bool balanced = settings.has_tensor(fmt::format("blk.{}.exp_probs_b.bias", layers - 1));
-  const int64_t weights = integer_or("expert_gating_func", balanced ? sigmoid : softmax);
-  check(weights == (balanced ? sigmoid : softmax),
-        "{}: key {} is {}; {} (softmax) without a bias that experts are "
-        "chosen by and {} (sigmoid) with one are supported",
-        settings.shards().name(), settings.name("expert_gating_func"), weights, softmax, sigmoid);
+  const int64_t weights = integer_or("expert_gating_func", balanced ? gguf_sigmoid : gguf_softmax);
+  check(weights == (balanced ? gguf_sigmoid : gguf_softmax),
+        "{}: key {} is {}; {} (softmax) without a bias that experts are chosen by and {} (sigmoid) with one are "
+        "supported",
+        settings.shards().name(), settings.name("expert_gating_func"), weights, gguf_softmax, gguf_sigmoid);
   config.update({{"num_hidden_layers", layers},
                  {"num_key_value_heads", heads},
                  {"head_dim", turned},
