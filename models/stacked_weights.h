@@ -1,6 +1,6 @@
 #pragma once
-// Files that have several parameters in one tensor: the experts of gpt-oss, Qwen3.5 and Granite, and what heads of
-// latent attention have of keys and values.
+// Files that have several parameters in one tensor: the experts of gpt-oss, Qwen3.5 and Granite, what heads of latent
+// attention have of keys and values, and Qwen3-Next's projections.
 
 #include <functional>
 #include <memory>

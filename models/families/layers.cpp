@@ -133,7 +133,7 @@ KeysValues Layers::in_cache(KeysValues own, const AttentionOptions& options, con
   };
   const auto [k, v] = own;
   if (k.value == v.value && v.column == k.column) {
-    const Value filled = write(cache, k, std::max(k_width, v_width));
+    const Value filled = write(cache, k, k_width);
     return {{filled, 0}, {filled, 0}};
   }
   if (k.value == v.value && v.column == k.column + k_width) {

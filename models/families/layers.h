@@ -65,9 +65,8 @@ class Layers {
   Value drop(Value x, double probability, Value residual = {});
 
   /// Attention of a sequence to itself: over the pass's cache when it has one, else over the T positions, with the
-  /// pass's mask. `cache` names the cache; k and v lie side by side in one tensor, or
-  /// in two, or v in the first columns of k. Sets mask and dropout
-  /// of `options` and, with a cache, position.
+  /// pass's mask. `cache` names the cache; k and v lie side by side in one tensor, or in two, or v in the first columns
+  /// of k. Sets mask and dropout of `options` and, with a cache, position.
   Value self_attention(HeadColumns q, HeadColumns k, HeadColumns v, const AttentionOptions& options, double dropout,
                        const std::string& cache) {
     return attend(q, in_cache({k, v}, options, cache), options, dropout);

@@ -38,20 +38,20 @@ void add_inputs_by_key_head(ParameterList& list, const Decoder& decoder, const D
   const int64_t key_heads = heads.key_heads, each = heads.heads / key_heads;  // heads of values of one of keys
   const int64_t keys = 2 * heads.key_width, values = each * heads.value_width;
   const auto add = [&](std::string_view part, int64_t rows, std::string_view tensor, int64_t step,
-                       ParameterSpec::Stack::Span span) {
+                       std::vector<ParameterSpec::Stack::Span> spans) {
     list.linear(join_names(name, part), decoder.width, rows, false);
     list.last().stack = {.tensor = join_names(name, tensor) + ".weight",
                          .count = key_heads,
                          .step = step,
                          .layout = ParameterSpec::Stack::Layout::groups,
-                         .spans = {span}};
+                         .spans = std::move(spans)};
   };
   const int64_t of_head = keys + 2 * values;
-  add(convolution_inputs, heads.columns(), all_inputs, of_head, {0, heads.key_width});
-  list.last().stack->spans = {{0, heads.key_width}, {heads.key_width, heads.key_width}, {keys, values}};
-  add("in_proj_z", heads.values(), all_inputs, of_head, {keys + values, values});
+  add(convolution_inputs, heads.columns(), all_inputs, of_head,
+      {{0, heads.key_width}, {heads.key_width, heads.key_width}, {keys, values}});
+  add("in_proj_z", heads.values(), all_inputs, of_head, {{keys + values, values}});
   for (const auto& [part, first] : {std::pair<std::string_view, int64_t>{"in_proj_b", 0}, {"in_proj_a", each}}) {
-    add(part, heads.heads, gate_inputs, 2 * each, {first, each});
+    add(part, heads.heads, gate_inputs, 2 * each, {{first, each}});
     list.last().joint = join_names(name, gate_inputs) + ".weight";
   }
 }
