@@ -20,7 +20,8 @@ from safetensors.torch import load_file, save_file
 
 import case_format
 import vaswani
-from case_list import CASES, CLASSES, NO_DROPOUT, SMALL
+from case_list import CASES, SMALL
+from case_recipes import CLASSES, NO_DROPOUT
 from filed_names import as_filed, as_in_modules
 from problem import ADAMW, ADAMW_STEPS, BEAMS, NEW_TOKENS, Problem, build, trained
 from random_case import random_inputs, random_order, random_prompts, random_weights

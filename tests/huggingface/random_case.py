@@ -6,7 +6,7 @@ import re
 import torch
 import torch.nn.functional as F
 
-from case_list import CLASSES
+from case_recipes import CLASSES
 
 
 def random_weights(model, names, case, seed):
