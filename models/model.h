@@ -83,6 +83,9 @@ struct Pass {
   // Over a cache of earlier positions.
   Value position = {};   ///< optional i32 [1]: where in the cache the first of the T positions goes
   int64_t capacity = 0;  ///< positions the cache holds: S of the mask
+  /// Most positions that this run sees, its own T among them (T: it begins at 0); 0: as many as the cache holds. See
+  /// Model::forms_keys.
+  int64_t seen = 0;
   /// Optional i32 [B]: what each row counts its first position as, when that is not `position`; or [B, T], each one.
   Value first_positions = {};
   /// Where positions are counted from: absent is 0.
@@ -129,6 +132,8 @@ struct Model {
   bool padding_in_front = false;
   /// Its layers keep states of what went before (Role::state), which can't go back to an earlier position.
   bool recurrent = false;
+  /// Over a cache, runs of several positions form keys and values of all that they see, so how much that is matters.
+  bool forms_keys = false;
   bool query_stream = false;                   ///< batches may have predictions (XLNet's language model)
   std::vector<std::string> dropout_keys = {};  ///< of the config: all probabilities of dropout
   double label_smoothing = 0;                  ///< of the training loss

@@ -82,7 +82,8 @@ struct Op {
   std::vector<int> aliases = {};
   /// Bit i: input i may be of 16-bit floats, where infer() permits them too. Others never see one: Graph::add refuses.
   uint32_t half_inputs = 0;
-  /// Bit i: input i may be blocks (is_blocks()), where infer() permits them too. Results never are.
+  /// Bit i: input i may be blocks (is_blocks()), where infer() permits them too. Results are only
+  /// where an op renames storage.
   uint32_t block_inputs = 0;
   /// Output 0 may overwrite input 0 when nobody reads input 0 later: every invocation reads only what it writes.
   bool in_place = false;
@@ -91,8 +92,8 @@ struct Op {
   int addend = -1;
   /// Output 0 may overwrite the addend, when there is one, instead of input 0; `record` sees it from their addresses.
   bool addend_in_place = false;
-  /// Byte offset inside output 0 at which each input is stored (the join op): the plan puts inputs there directly. Empty
-  /// where they are not stored in one piece.
+  /// Byte offset inside output 0 at which each input is stored (the join op): the plan puts inputs there directly.
+  /// Empty where they are not stored in one piece.
   std::vector<int64_t> (*places)(const Node&) = nullptr;
 
   /// Its output is its input under another shape: nothing runs.

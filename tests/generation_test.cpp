@@ -233,8 +233,9 @@ TEST_CASE("prompts in several runs give what they give in one", "[generation][de
   const auto backend = make_backend("");
   const std::vector<Ids> given{{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8},
                                {2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4}};
-  for (const std::string name : {"gpt2", "llama_yarn", "mistral", "gpt_neox", "gemma3", "gemma4_small", "phi3_long",
-                                 "qwen3_moe", "opt_after", "gpt_neo", "phi", "gptj", "qwen3_5", "granite4_mamba"}) {
+  for (const std::string name :
+       {"gpt2", "llama_yarn", "mistral", "gpt_neox", "gemma3", "gemma4_small", "phi3_long", "qwen3_moe", "opt_after",
+        "gpt_neo", "phi", "gptj", "qwen3_5", "granite4_mamba", "glm4_moe_lite"}) {
     INFO(name);
     const Model model = fixture_model(name);
     std::vector<std::vector<float>> found;
@@ -345,13 +346,14 @@ TEST_CASE("what can't be generated is refused before there is a device", "[gener
 }
 
 TEST_CASE("prompts are padded a little and take few programs", "[generation]") {
+  const Model model;
   for (const int64_t step : {0, 128}) {
     const GeneratorShape shape{.capacity = 3000, .prompt_step = step};
     std::set<int64_t> programs;
     for (int64_t length = 2; length < shape.capacity; ++length) {
       int64_t run = 0;
       for (int64_t position = 0; position < length;) {
-        const int64_t positions = prompt_positions(shape, length - position, position);
+        const int64_t positions = prompt_run(model, shape, length - position, position).positions;
         const bool in_room = positions >= 1 && position + positions <= shape.capacity;
         if (!in_room) FAIL(positions << " positions behind " << position << " of " << length << ", step " << step);
         run += positions;
@@ -362,8 +364,8 @@ TEST_CASE("prompts are padded a little and take few programs", "[generation]") {
     }
     CHECK(programs.size() <= 25);
   }
-  CHECK(prompt_positions({.capacity = 4096}, 1100) == 2048);
-  CHECK(prompt_positions({.capacity = 4096, .prompt_step = 128}, 1100) == 1152);
-  CHECK(prompt_positions({.capacity = 4096, .prompt_step = 128}, 100) == 128);
-  CHECK(prompt_positions({.capacity = 4096, .prompt_step = 128}, 60) == 64);
+  CHECK(prompt_run(model, {.capacity = 4096}, 1100) == RunShape(2048));
+  CHECK(prompt_run(model, {.capacity = 4096, .prompt_step = 128}, 1100) == RunShape(1152));
+  CHECK(prompt_run(model, {.capacity = 4096, .prompt_step = 128}, 100) == RunShape(128));
+  CHECK(prompt_run(model, {.capacity = 4096, .prompt_step = 128}, 60) == RunShape(64));
 }

@@ -8,6 +8,8 @@
 #include "models/generation/generation.h"
 #include "models/parameters.h"
 #include "models/stored_weights.h"
+#include "runtime/plan.h"
+#include "shaders/attention/attention.h"
 #include "shaders/matmul/gpu/matrix_layout.h"
 #include "shaders/matmul/matmul.h"
 #include "tests/matrix_helpers.h"
@@ -40,12 +42,13 @@ std::vector<float> logits_of_prompts(Backend& backend, const Model& model, const
   const std::shared_ptr<Store> store = backend.make_store(plan.layout);
   write_constants(*store, model);
   initialize(*store, model.parameters, 7);
-  const auto program = backend.compile(build_generation(model, plan.shape, 128, device), store);
   std::vector<int32_t> last, first(static_cast<size_t>(rows)), mask(static_cast<size_t>(rows) * 256, 1);
   for (int32_t r = 0; r < static_cast<int32_t>(rows); ++r) last.push_back(128 * r + 127);
-  program->write("last", last);
   std::vector<float> logits;
   for (const int32_t position : {0, 128}) {
+    const RunShape run = prompt_run(model, plan.shape, 128, position);
+    const auto program = backend.compile(build_generation(model, plan.shape, run, device), store);
+    program->write("last", last);
     program->write("ids", testing::some_ids(128 * rows, 23, 5 + position));
     program->write("position", std::vector<int32_t>{position});
     if (rows > 1) {
@@ -197,4 +200,28 @@ TEST_CASE("prompts on a device's matrix cores", "[matrix_cores][device]") {
       const auto right = logits_of_prompts(*make_backend("reference"), model, &backend->facts(), rows, cache);
       CHECK(largest_difference(right, logits_of_prompts(*backend, model, &backend->facts(), rows, cache)) < 1e-3);
     }
+}
+
+TEST_CASE("formed keys and values go to matrix cores", "[matrix_cores]") {
+  const DeviceFacts facts = device_with_matrix_cores();
+  const auto reference = make_backend("reference");
+  const Model model = stored_as(DType::f16, latent_config());
+  for (const DType cache : {DType::f32, DType::f16})
+    for (const RunShape& run : {RunShape(128, 128), RunShape(128, 512)}) {
+      INFO(name_of(cache) << ", " << run.positions << " of " << run.seen);
+      const Graph graph = build_generation(model, {.capacity = 512, .cache_type = cache}, run, &facts);
+      int64_t casts = 0;
+      for (const int i : live_nodes(graph)) {
+        const Node& node = graph.nodes()[static_cast<size_t>(i)];
+        if (is_attention(node)) CHECK(offered(node.op->candidates(node, facts)));
+        casts += node.op->name == "cast" && node.scope == "layers.0";
+      }
+      // Of a cache in f32: what keys and values are made of, and the part of the keys that all heads share.
+      CHECK(casts == (cache == DType::f32 ? 2 : 0));
+    }
+  for (const int64_t rows : {1, 2}) {
+    const std::vector<float> right = logits_of_prompts(*reference, model, nullptr, rows);
+    for (const DType cache : {DType::f32, DType::f16})
+      CHECK(largest_difference(right, logits_of_prompts(*reference, model, &facts, rows, cache)) < 5e-3);
+  }
 }

@@ -114,11 +114,11 @@ void Layers::set_dropout(AttentionOptions& options, double probability) {
   options.stream = ++streams_;
 }
 
-/// [B, S] as attention takes it, [B, 1, S].
-Value Layers::mask(Value keys) {
+/// [B, S] as attention takes it, [B, 1, S], of the first `count` keys.
+Value Layers::mask(Value keys, int64_t count) {
   if (!keys || graph_.shape(keys).rank() == 3) return keys;
-  const Shape& shape = graph_.shape(keys);
-  return reshape(graph_, keys, {shape[0], 1, shape[1]});
+  const Value first = slice(graph_, keys, 0, count);
+  return reshape(graph_, first, {graph_.shape(first)[0], 1, count});
 }
 
 KeysValues Layers::in_cache(KeysValues own, const AttentionOptions& options, const std::string& cache) {
@@ -131,29 +131,29 @@ KeysValues Layers::in_cache(KeysValues own, const AttentionOptions& options, con
     return cache_write(graph_, graph_.persistent(name, shape, Role::cache), {source.value, source.column},
                        pass_.position);
   };
-  const auto [k, v] = own;
+  const HeadColumns k = own.k, v = own.v;
   if (k.value == v.value && v.column == k.column) {
     const Value filled = write(cache, k, k_width);
-    return {{filled, 0}, {filled, 0}};
+    return {{filled, 0}, {filled, 0}, true};
   }
   if (k.value == v.value && v.column == k.column + k_width) {
     const Value filled = write(cache, k, k_width + v_width);
-    return {{filled, 0}, {filled, k_width}};
+    return {{filled, 0}, {filled, k_width}, true};
   }
-  return {{write(cache + ".key", k, k_width)}, {write(cache + ".value", v, v_width)}};
+  return {{write(cache + ".key", k, k_width)}, {write(cache + ".value", v, v_width)}, true};
 }
 
 Value Layers::attend(HeadColumns q, const KeysValues& seen, AttentionOptions options, double dropout) {
   set_dropout(options, dropout);
-  options.mask = mask(pass_.mask);
-  if (pass_.position) options.position = pass_.position;
+  options.mask = mask(pass_.mask, graph_.shape(seen.k.value)[1]);
+  if (seen.cached) options.position = pass_.position;
   return attention(graph_, q, seen.k, seen.v, options);
 }
 
 Value Layers::cross_attention(Value q, Value k, Value v, AttentionOptions options, double dropout) {
   set_dropout(options, dropout);
   options.causal = false;
-  options.mask = mask(pass_.source_mask);
+  options.mask = mask(pass_.source_mask, graph_.shape(k)[1]);
   const Shape shape = graph_.shape(q);
   const int64_t sources = graph_.shape(k)[0];
   const bool beams = sources != shape[0];

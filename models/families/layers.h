@@ -12,6 +12,7 @@ namespace vkformer {
 /// Where the keys and values of an attention lie.
 struct KeysValues {
   HeadColumns k, v;
+  bool cached = false;  ///< at the positions of the pass's cache, from its first one on; else they are the pass's own
 };
 
 struct LinearOptions {
@@ -71,8 +72,8 @@ class Layers {
                        const std::string& cache) {
     return attend(q, in_cache({k, v}, options, cache), options, dropout);
   }
-  /// Its two halves, for layers that see the keys and values of another: these as the pass has them, with its cache
-  /// where it has one, and the attention to them.
+  /// Its two halves, for layers that see the keys and values of another, or make them of what is cached: these as the
+  /// pass has them, with its cache where it has one, and the attention to them.
   KeysValues in_cache(KeysValues own, const AttentionOptions& options, const std::string& cache);
   Value attend(HeadColumns q, const KeysValues& seen, AttentionOptions options, double dropout);
   /// Lets each position see those at most `reach` away on either side; the model has reach_constant(reach).
@@ -86,7 +87,7 @@ class Layers {
   void remember(const std::string& name, Value projected);
 
  private:
-  Value mask(Value keys);
+  Value mask(Value keys, int64_t count);
   void set_dropout(AttentionOptions& options, double probability);
 
   Graph& graph_;

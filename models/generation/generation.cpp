@@ -49,7 +49,7 @@ Generator::Generator(Backend& backend, const Model& model, std::shared_ptr<Store
 void Generator::prepare(int64_t prompt) {
   if (model_.has_encoder()) encoder();
   // The largest first: the workspace need not grow.
-  for (int64_t positions : prompt_programs(shape_, std::span(&prompt, 1)) | std::views::reverse) program_of(positions);
+  for (const RunShape& run : prompt_runs(model_, shape_, std::span(&prompt, 1)) | std::views::reverse) program_of(run);
   if (prompt + 1 < shape_.capacity) program_of(1);  // the prompt's own logits give one more token
 }
 
@@ -58,12 +58,12 @@ Program& Generator::encoder() {
   return *encoder_;
 }
 
-Program& Generator::program_of(int64_t positions) {
-  auto& program = positions == 1 ? decode_[all_logits_] : prefills_[all_logits_][positions];
+Program& Generator::program_of(const RunShape& run) {
+  auto& program = run.positions == 1 ? decode_[all_logits_] : prefills_[all_logits_][run];
   if (!program) {
     GeneratorShape shape = shape_;
     if (all_logits_) shape.choices = 0;
-    program = backend_.compile(build_generation(model_, shape, positions, &backend_.facts()), store_, {}, workspace_);
+    program = backend_.compile(build_generation(model_, shape, run, &backend_.facts()), store_, {}, workspace_);
   }
   return *program;
 }
@@ -179,37 +179,36 @@ std::vector<float> Generator::append(std::span<const int32_t> tokens) {
 
 void Generator::for_pieces(
     std::span<const int32_t> tokens,
-    const std::function<void(int64_t positions, std::span<const int32_t> piece, size_t begin)>& run) {
+    const std::function<void(const RunShape& shape, std::span<const int32_t> piece, size_t begin)>& run) {
   const auto rows = static_cast<size_t>(shape_.rows);
   const size_t length = tokens.size() / rows;
   for (size_t done = 0; done < length;) {
-    const int64_t positions = prompt_positions(shape_, static_cast<int64_t>(length - done), position_);
-    const size_t count = std::min(length - done, static_cast<size_t>(positions));
+    const RunShape shape = prompt_run(model_, shape_, static_cast<int64_t>(length - done), position_);
+    const size_t count = std::min(length - done, static_cast<size_t>(shape.positions));
     std::vector<int32_t> piece;
     for (size_t r = 0; r < rows; ++r) {
       const auto row = tokens.subspan(r * length + done, count);
       piece.insert(piece.end(), row.begin(), row.end());
     }
-    run(positions, piece, done);
+    run(shape, piece, done);
     done += count;
   }
 }
 
 std::vector<float> Generator::run_prompts(std::span<const int32_t> tokens) {
   std::vector<float> logits;
-  for_pieces(tokens, [&](int64_t positions, std::span<const int32_t> piece, size_t) {
-    Program& program = program_of(positions);
+  for_pieces(tokens, [&](const RunShape& shape, std::span<const int32_t> piece, size_t) {
+    Program& program = program_of(shape);
     last_prefill_ = &program;
     logits = run(program, piece);
   });
   return logits;
 }
 
-Program& Generator::scoring_program(const Scoring& scoring, int64_t positions) {
-  auto& program = scoring_[{scoring, positions}];
+Program& Generator::scoring_program(const Scoring& scoring, const RunShape& run) {
+  auto& program = scoring_[{scoring, run}];
   if (!program)
-    program =
-        backend_.compile(build_scoring(model_, shape_, positions, scoring, &backend_.facts()), store_, {}, workspace_);
+    program = backend_.compile(build_scoring(model_, shape_, run, scoring, &backend_.facts()), store_, {}, workspace_);
   last_prefill_ = program.get();
   return *program;
 }
@@ -233,10 +232,10 @@ TokenScores Generator::score(std::span<const int32_t> tokens, std::span<const in
   const auto k = static_cast<size_t>(std::min(likeliest, model_.vocabulary));
   TokenScores scores{std::vector<double>(tokens.size()), std::vector<int32_t>(k * tokens.size()),
                      std::vector<double>(k * tokens.size())};
-  for_pieces(tokens, [&](int64_t positions, std::span<const int32_t> piece, size_t begin) {
-    Program& program = scoring_program({.likeliest = likeliest}, positions);
-    write_inputs(program, piece, positions);
-    const size_t count = piece.size() / rows, stride = static_cast<size_t>(positions);
+  for_pieces(tokens, [&](const RunShape& shape, std::span<const int32_t> piece, size_t begin) {
+    Program& program = scoring_program({.likeliest = likeliest}, shape);
+    write_inputs(program, piece, shape.positions);
+    const size_t count = piece.size() / rows, stride = static_cast<size_t>(shape.positions);
     std::vector<int32_t> followers(rows * stride, 0);
     for (size_t r = 0; r < rows; ++r)
       std::ranges::copy(next.subspan(r * length + begin, count), &followers[r * stride]);
@@ -279,10 +278,10 @@ void Generator::visit_logits(std::span<const int32_t> tokens,
   const auto columns = static_cast<size_t>(model_.vocabulary);
   check(!shape_.left_padded && tokens.size() % rows == 0, "{} tokens don't make {} rows of one length", tokens.size(),
         rows);
-  for_pieces(tokens, [&](int64_t positions, std::span<const int32_t> piece, size_t begin) {
-    Program& program = scoring_program({.all_logits = true}, positions);
-    write_inputs(program, piece, positions);
-    const size_t count = piece.size() / rows, stride = static_cast<size_t>(positions);
+  for_pieces(tokens, [&](const RunShape& shape, std::span<const int32_t> piece, size_t begin) {
+    Program& program = scoring_program({.all_logits = true}, shape);
+    write_inputs(program, piece, shape.positions);
+    const size_t count = piece.size() / rows, stride = static_cast<size_t>(shape.positions);
     position_ += static_cast<int64_t>(count);
     program.run();
     for_parts(rows * stride, [&](int64_t part, size_t first, size_t size) {

@@ -73,16 +73,15 @@ class Generator {
 
  private:
   Program& encoder();
-  Program& program_of(int64_t positions);
+  Program& program_of(const RunShape& run);
   void check_tokens(std::span<const int32_t> tokens) const;
   std::vector<float> run(Program& program, std::span<const int32_t> tokens);
   std::vector<float> run_prompts(std::span<const int32_t> tokens);
-  /// Calls `run` with what lies in a program of so many positions: the tokens of all rows, and where in a row they
-  /// begin.
+  /// Calls `run` with what lies in a program of that shape: the tokens of all rows, and where in a row they begin.
   void for_pieces(std::span<const int32_t> tokens,
-                  const std::function<void(int64_t positions, std::span<const int32_t> piece, size_t begin)>& run);
+                  const std::function<void(const RunShape& shape, std::span<const int32_t> piece, size_t begin)>& run);
   void write_inputs(Program& program, std::span<const int32_t> tokens, int64_t positions);
-  Program& scoring_program(const Scoring& scoring, int64_t positions);
+  Program& scoring_program(const Scoring& scoring, const RunShape& run);
 
   Backend& backend_;
   const Model& model_;
@@ -94,9 +93,9 @@ class Generator {
   std::vector<int32_t> mask_, pads_, source_mask_, choices_;
   bool all_logits_ = false;
   // Two of each: with the shape's choices, and of all logits.
-  std::map<int64_t, std::unique_ptr<Program>> prefills_[2];  ///< by padded length
+  std::map<RunShape, std::unique_ptr<Program>> prefills_[2];
   std::unique_ptr<Program> decode_[2];
-  std::map<std::pair<Scoring, int64_t>, std::unique_ptr<Program>> scoring_;
+  std::map<std::pair<Scoring, RunShape>, std::unique_ptr<Program>> scoring_;
   const Program* last_prefill_ = nullptr;
   std::unique_ptr<Program> encoder_, reorder_;
 };

@@ -14,6 +14,7 @@
 #include "runtime/passes/matrix_operands.h"
 #include "runtime/passes/rewrite.h"
 #include "shaders/attention/attention.h"
+#include "shaders/cast/cast.h"
 #include "shaders/cross_entropy/cross_entropy.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
@@ -33,6 +34,20 @@ bool is_of_rows(const ValueInfo& info) { return is_cache(info) || info.role == R
 
 std::string row_of(const std::string& cache, int64_t row) { return fmt::format("{}, row {}", cache, row); }
 
+/// Adds the node with inputs that it takes as they are, or all in f32.
+Values add_with_caches(Rewritten& copy, const Node& node, Values inputs) {
+  Node typed = node;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i]) typed.input_types[i] = copy.graph.info(inputs[i]).type;
+  try {
+    infer_types(typed);
+  } catch (const Error&) {
+    for (Value& input : inputs)
+      if (input && is_half(copy.graph.info(input).type.dtype)) input = cast(copy.graph, input, DType::f32);
+  }
+  return copy.graph.add(*node.op, std::move(inputs), node.attributes);
+}
+
 /// With caches of the shape's type, and in its row.
 Graph with_caches(Graph graph, const GeneratorShape& shape) {
   const DType type = shape.cache_type.value_or(DType::f32);
@@ -43,7 +58,7 @@ Graph with_caches(Graph graph, const GeneratorShape& shape) {
   const auto name_of = [&](const ValueInfo& info) {
     return is_of_rows(info) && shape.cache_row >= 0 ? row_of(info.name, shape.cache_row) : info.name;
   };
-  return rewrite(graph, {.type_of = type_of, .name_of = name_of}).graph;
+  return rewrite(graph, {.type_of = type_of, .name_of = name_of, .add = add_with_caches}).graph;
 }
 
 /// A tensor of caches; where rows grow apart each is a tensor, too.
@@ -75,11 +90,12 @@ Graph build_encoder(const Model& model, const GeneratorShape& shape, const Devic
 namespace {
 
 /// The hidden states [rows * positions, C] of a run, with its inputs.
-Value add_run(Graph& graph, const Model& model, const GeneratorShape& shape, int64_t positions, Pass& pass) {
-  const int64_t R = shape.rows;
+Value add_run(Graph& graph, const Model& model, const GeneratorShape& shape, const RunShape& run, Pass& pass) {
+  const int64_t R = shape.rows, positions = run.positions;
   pass.ids = graph.input("ids", {R, positions}, DType::i32);
   pass.position = graph.input("position", {shape.apart ? R : 1}, DType::i32);
   pass.capacity = shape.capacity;
+  pass.seen = run.seen;
   if (model.recurrent) pass.texts = graph.input("texts", {R, positions}, DType::i32);
   if (shape.left_padded) {
     pass.mask = graph.input("mask", {R, shape.capacity}, DType::i32);
@@ -101,13 +117,14 @@ Graph finished(Graph graph, const Model& model, const GeneratorShape& shape, con
 
 }  // namespace
 
-// Prompts are padded to `positions` behind their ends: what that writes into the cache lies behind the last token, and
-// is overwritten before any query sees it.
-Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions, const DeviceFacts* device) {
+// Prompts are padded to the run's positions behind their ends: what that writes into the cache lies behind the last
+// token, and is overwritten before any query sees it.
+Graph build_generation(const Model& model, const GeneratorShape& shape, const RunShape& run,
+                       const DeviceFacts* device) {
   Graph graph;
   Pass pass;
-  Value hidden = add_run(graph, model, shape, positions, pass);
-  if (positions > 1) hidden = embedding(graph, hidden, graph.input("last", {shape.rows}, DType::i32));
+  Value hidden = add_run(graph, model, shape, run, pass);
+  if (run.positions > 1) hidden = embedding(graph, hidden, graph.input("last", {shape.rows}, DType::i32));
   const Value logits = model.head(graph, pass, hidden);
   if (shape.choices > 0) {
     const bool padded = shape.usable > 0 && shape.usable < graph.shape(logits).columns();
@@ -127,11 +144,11 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t 
 std::string scoring_part(const char* name, int64_t part) { return fmt::format("{} {}", name, part); }
 
 // Rows follow one another: the logits of all would be the largest tensor of the program.
-Graph build_scoring(const Model& model, const GeneratorShape& shape, int64_t positions, const Scoring& scoring,
+Graph build_scoring(const Model& model, const GeneratorShape& shape, const RunShape& run, const Scoring& scoring,
                     const DeviceFacts* device) {
   Graph graph;
   Pass pass;
-  const Value hidden = add_run(graph, model, shape, positions, pass);
+  const Value hidden = add_run(graph, model, shape, run, pass);
   const int64_t all = graph.shape(hidden).rows();
   for (int64_t first = 0, part = 0; first < all; first += scoring_rows, ++part) {
     const int64_t count = std::min(scoring_rows, all - first);
@@ -153,6 +170,8 @@ Graph build_scoring(const Model& model, const GeneratorShape& shape, int64_t pos
   return finished(std::move(graph), model, shape, device);
 }
 
+namespace {
+
 // What pads a program's positions must have a place behind the present one, too.
 int64_t prompt_positions(const GeneratorShape& shape, int64_t length, int64_t position) {
   constexpr int64_t fewest = 8;
@@ -171,6 +190,16 @@ int64_t prompt_positions(const GeneratorShape& shape, int64_t length, int64_t po
   if (length <= 1) return length;
   if (ceil(length) <= room) return ceil(length);
   return position == 0 ? room : floor(room);  // the capacity is one more length, the room behind a position any
+}
+
+}  // namespace
+
+RunShape prompt_run(const Model& model, const GeneratorShape& shape, int64_t length, int64_t position) {
+  const int64_t positions = prompt_positions(shape, length, position);
+  if (!model.forms_keys || positions <= 1) return positions;
+  if (position == 0) return {positions, positions};
+  const auto seen = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(position + positions)));
+  return {positions, std::min(seen, shape.capacity)};
 }
 
 DType usual_cache_type(const Model& model, const DeviceFacts& device) {
@@ -234,15 +263,15 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked, 
   return plan;
 }
 
-std::set<int64_t> prompt_programs(const GeneratorShape& shape, std::span<const int64_t> prompts) {
-  std::set<int64_t> lengths;
+std::set<RunShape> prompt_runs(const Model& model, const GeneratorShape& shape, std::span<const int64_t> prompts) {
+  std::set<RunShape> runs;
   for (int64_t length : prompts)
     for (int64_t position = 0, end = std::min(length, shape.capacity); position < end;) {
-      const int64_t positions = prompt_positions(shape, end - position, position);
-      lengths.insert(positions);
-      position += positions;
+      const RunShape run = prompt_run(model, shape, end - position, position);
+      runs.insert(run);
+      position += run.positions;
     }
-  return lengths;
+  return runs;
 }
 
 std::vector<GenerationProgram> generation_programs(const Model& model, const GenerationPlan& plan,
@@ -250,9 +279,13 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
   const GeneratorShape& shape = plan.shape;
   std::vector<GenerationProgram> programs;
   if (model.has_encoder()) programs.push_back({"encoder", build_encoder(model, shape, &device)});
-  for (int64_t length : prompt_programs(shape, prompts))
-    if (length > 1)
-      programs.push_back({fmt::format("prefill of {}", length), build_generation(model, shape, length, &device)});
+  for (const RunShape& run : prompt_runs(model, shape, prompts))
+    if (run.positions > 1) {
+      const int64_t before = std::max<int64_t>(run.seen - run.positions, 0);
+      programs.push_back(
+          {fmt::format("prefill of {}{}", run.positions, before > 0 ? fmt::format(" behind {}", before) : ""),
+           build_generation(model, shape, run, &device), before});
+    }
   programs.push_back({"decode", build_generation(model, shape, 1, &device), shape.capacity / 2});
   return programs;
 }

@@ -58,9 +58,16 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape, 
 /// The same where they are yet to be laid out, in these blocks.
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
                                const std::vector<ParameterBlock>& blocks, const DeviceFacts* device = nullptr);
-/// One run over the next `positions` tokens of each row; with a device, fused for it and with operands
-/// for its matrix cores (runtime/passes).
-Graph build_generation(const Model& model, const GeneratorShape& shape, int64_t positions,
+/// What one run takes of each row.
+struct RunShape {
+  int64_t positions = 1;  ///< its next tokens
+  int64_t seen = 0;       ///< Pass::seen
+
+  RunShape(int64_t positions, int64_t seen = 0) : positions(positions), seen(seen) {}
+  auto operator<=>(const RunShape&) const = default;
+};
+/// One run; with a device, fused for it and with operands for its matrix cores (runtime/passes).
+Graph build_generation(const Model& model, const GeneratorShape& shape, const RunShape& run,
                        const DeviceFacts* device = nullptr);
 /// What a run tells of each of its positions.
 struct Scoring {
@@ -70,19 +77,19 @@ struct Scoring {
   auto operator<=>(const Scoring&) const = default;
 };
 /// The same run for Generator::score() and visit_logits(): all outputs are of so many rows at most, and of the part of
-/// the rows [shape.rows * positions] that their names have.
-Graph build_scoring(const Model& model, const GeneratorShape& shape, int64_t positions, const Scoring& scoring,
+/// the rows [shape.rows * run.positions] that their names have.
+Graph build_scoring(const Model& model, const GeneratorShape& shape, const RunShape& run, const Scoring& scoring,
                     const DeviceFacts* device = nullptr);
 inline constexpr int64_t scoring_rows = 512;
 std::string scoring_part(const char* name, int64_t part);
 /// The pass of Generator::encode(): keys and values of a batch of sources, into the cache.
 Graph build_encoder(const Model& model, const GeneratorShape& shape, const DeviceFacts* device = nullptr);
-/// Positions of the program that runs the first `length` tokens of prompts, or as many of them as one run takes, behind
-/// `position`: padding keeps the number of programs small.
-int64_t prompt_positions(const GeneratorShape& shape, int64_t length, int64_t position = 0);
+/// The program that runs the first `length` tokens of prompts, or as many of them as one run takes, behind `position`:
+/// padding keeps the number of programs small.
+RunShape prompt_run(const Model& model, const GeneratorShape& shape, int64_t length, int64_t position = 0);
 
-/// Of the programs that prompts of these lengths run through.
-std::set<int64_t> prompt_programs(const GeneratorShape& shape, std::span<const int64_t> prompts);
+/// The programs that prompts of these lengths run through.
+std::set<RunShape> prompt_runs(const Model& model, const GeneratorShape& shape, std::span<const int64_t> prompts);
 
 /// A program that generating runs, and a position at which it typically does.
 struct GenerationProgram {

@@ -16,6 +16,7 @@
 #include "shaders/matmul/matmul_kernels.h"
 #include "shaders/rms_norm/rms_norm.h"
 #include "shaders/rope/rope.h"
+#include "shaders/slice/slice.h"
 
 namespace vkformer {
 
@@ -23,17 +24,34 @@ namespace {
 
 /// What both operands of a product should be; f32: what they are.
 DType product_type(const Node& node, const DeviceFacts& facts) {
-  if (!is_matmul(node) || node.in(1).rank() != 2 || node.input_types[0].dtype != DType::f32) return DType::f32;
-  const DType weight = node.input_types[1].dtype;
+  if (!is_matmul(node) || node.in(1).rank() != 2) return DType::f32;
+  const DType rows = node.input_types[0].dtype, weight = node.input_types[1].dtype;
+  if (rows != DType::f32 && rows != weight) return DType::f32;
   const DType type = is_blocks(weight) ? DType::f16 : weight;
   return is_half(type) && matrix_cores_pay(matmul_problem(node), facts) && facts.has_matrix_cores(type) ? type
                                                                                                         : DType::f32;
 }
 
+/// Whether columns can be joined in a 16-bit type.
+bool joins_as(const Node& node, DType type) {
+  if (!is_half(type)) return false;
+  Node narrow = node;
+  for (TensorType& input : narrow.input_types) input.dtype = type;
+  narrow.output_types[0].dtype = type;
+  return takes(narrow, 0, type);
+}
+
+/// Whether an attention's keys are those of a cache.
+bool sees_cache(const Graph& graph, const Node& attention) {
+  const ValueInfo& keys = graph.info(attention.inputs[attention.has_input(1) ? 1 : 0]);
+  return keys.storage == Storage::persistent ||
+         (keys.producer >= 0 && is_cache_write(graph.nodes()[static_cast<size_t>(keys.producer)]));
+}
+
 /// What all that read a value make of it first: f32, but for what goes to matrix cores or into a cache of 16 bits.
 class ReadTypes {
  public:
-  ReadTypes(const Graph& graph, const DeviceFacts& facts) {
+  ReadTypes(const Graph& graph, const DeviceFacts& facts) : graph_(graph) {
     for (Value output : graph.outputs()) read(output, DType::f32);
     for (const Node& node : graph.nodes() | std::views::reverse)
       for (size_t i = 0; i < node.inputs.size(); ++i)
@@ -57,16 +75,19 @@ class ReadTypes {
     if (i == 0 && is_matmul(node)) return product_type(node, facts);
     const DType experts = i == 0 ? matrix_expert_type(node, facts) : DType::f32;
     if (experts != DType::f32) return experts;
-    if (i < 3 && is_attention(node) && matrix_attention_pays(node, result, facts)) return result;
+    if (i < 3 && is_attention(node) && matrix_attention_pays(node, result, facts, sees_cache(graph_, node)))
+      return result;
     if (i == 1 && is_cache_write(node) && takes(node, i, node.input_types[0].dtype)) return node.input_types[0].dtype;
-    if (i == 0 && is_half(result) && (is_rope(node) || is_head_norm(node) || node.op->renames_storage())) {
+    if (i == 0 && is_half(result) &&
+        (is_rope(node) || is_head_norm(node) || is_slice(node) || node.op->renames_storage())) {
       Node narrow = node;
       narrow.output_types[0].dtype = result;
       if (takes(narrow, 0, result)) return result;
     }
-    return DType::f32;
+    return is_join_columns(node) && joins_as(node, result) ? result : DType::f32;
   }
 
+  const Graph& graph_;
   std::map<int32_t, DType> types_;
 };
 
@@ -78,6 +99,16 @@ bool same_kernel_writes(Node product, DType type, const DeviceFacts& facts) {
   set_saturated_result(product.attributes, type);
   const std::vector<std::string_view> narrow = product.op->candidates(product, facts);
   return !narrow.empty() && narrow.front() == first;
+}
+
+/// The value in a 16-bit type; what was made of one of that type is that.
+Value rounded(Graph& graph, Value value, DType type) {
+  const int producer = graph.info(value).producer;
+  if (producer >= 0) {
+    const Node& node = graph.nodes()[static_cast<size_t>(producer)];
+    if (is_cast(node) && node.input_types[0].dtype == type) return node.inputs[0];
+  }
+  return cast(graph, value, type, true);
 }
 
 }  // namespace
@@ -97,7 +128,10 @@ Graph with_matrix_operands(const Graph& graph, const DeviceFacts& facts) {
       set_for_matrix_cores(attributes);
     } else if (is_attention(node)) {
       operands = 3;
-      if (matrix_attention_pays(node, read, facts)) type = read;
+      if (matrix_attention_pays(node, read, facts, sees_cache(graph, node))) type = read;
+    } else if (is_join_columns(node)) {
+      operands = inputs.size();
+      if (joins_as(node, read)) type = read;
     } else if (type != DType::f32 && type == read && same_kernel_writes(node, type, facts)) {
       set_saturated_result(attributes, read);
     } else if (is_rope(node)) {
@@ -108,7 +142,7 @@ Graph with_matrix_operands(const Graph& graph, const DeviceFacts& facts) {
     for (size_t i = 0; i < operands && type != DType::f32; ++i) {
       if (!inputs[i]) continue;
       Value& known = casts[{inputs[i].id, type}];
-      inputs[i] = known = known ? known : cast(copy.graph, inputs[i], type, true);
+      inputs[i] = known = known ? known : rounded(copy.graph, inputs[i], type);
     }
     return copy.graph.add(*node.op, std::move(inputs), std::move(attributes));
   };

@@ -70,7 +70,8 @@ bool is_attention(const Node& node);
 bool looks_back(const Node& attention_node);
 
 /// Whether this attention with f32 queries goes to matrix cores once those of q, k and v that are f32 are rounded to
-/// `type`, which costs a pass over each of them, and what that saves is worth it.
-bool matrix_attention_pays(const Node& node, DType type, const DeviceFacts& facts);
+/// `type`, which costs a pass over each of them, and what that saves is worth it. `of_cache`: the keys are a cache's,
+/// of which only few may be seen.
+bool matrix_attention_pays(const Node& node, DType type, const DeviceFacts& facts, bool of_cache);
 
 }  // namespace vkformer

@@ -55,9 +55,9 @@ const Kernel& named(const Rooms<Kernel>& rooms, std::string_view op, std::string
 /// A value that is rounded moves 6 bytes, in the time in which plain cores multiply it by some 15 queries. What a cache
 /// of f32 holds behind the last query is rounded as well, seen by none: so it depends on what is seen from position 0
 /// on.
-bool rounding_pays(const AttentionProblem& problem) {
+bool rounding_pays(const AttentionProblem& problem, bool of_cache) {
   constexpr int64_t fewest_queries = 64, fewest_uses = 32;
-  if (problem.mixed()) return problem.queries >= fewest_queries;  // only queries are left to round
+  if (problem.mixed() || !of_cache) return problem.queries >= fewest_queries;
   int64_t pairs = 0;
   for (int64_t t = 0; t < problem.queries; ++t)
     pairs += std::max<int64_t>(problem.key_end(t, 0) - problem.key_begin(t, 0), 0);
@@ -82,10 +82,10 @@ std::vector<std::string_view> attention_backward_candidates(const Node& node, co
   return legal_names(backward_rooms(), node, facts);
 }
 
-bool matrix_attention_pays(const Node& node, DType type, const DeviceFacts& facts) {
+bool matrix_attention_pays(const Node& node, DType type, const DeviceFacts& facts, bool of_cache) {
   const AttentionProblem problem(node);
   const bool fits = problem.type == DType::f32 && (!problem.mixed() || problem.k.type == type);
-  if (!fits || !is_half(type) || !rounding_pays(problem)) return false;
+  if (!fits || !is_half(type) || !rounding_pays(problem, of_cache)) return false;
   Node rounded = node;
   for (const HeadSource& source : {problem.q, problem.k, problem.v}) rounded.input_types[source.input].dtype = type;
   const std::vector<std::string_view> names = attention_candidates(rounded, facts);

@@ -46,7 +46,8 @@ const Op reshape_op{.name = "reshape",
                     .cases = cases,
                     .cost = cost,
                     .aliases = {0},
-                    .half_inputs = 0b1};
+                    .half_inputs = 0b1,
+                    .block_inputs = 0b1};
 
 }  // namespace
 

@@ -11,6 +11,7 @@ struct SliceArgs {
   Rows rows;
   uint source_stride;  // words from row to row
   uint target_stride;
+  uint repeat;  // rows of the target that one of the source stands for
 };
 
 VKFORMER_SHARED_END

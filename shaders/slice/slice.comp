@@ -1,7 +1,7 @@
 #version 460
 // variant workgroup:
 // variant workgroup_int64: -DINT64
-// Copies rows of COLUMNS floats from one matrix into another whose rows are longer or shorter.
+// Copies rows of COLUMNS floats from one matrix into another whose rows are longer or shorter, each once or more.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/slice/slice.args.h"
@@ -16,7 +16,7 @@ void take(uint first, bool inside) {
 }
 
 void take_row(uint row) {
-  source = row * args.source_stride;
+  source = row / args.repeat * args.source_stride;
   target = row * args.target_stride;
   WALK(take)
 }

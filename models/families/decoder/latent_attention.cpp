@@ -43,35 +43,93 @@ Value by_head(Graph& graph, Value x, int64_t heads, Value weights, bool transpos
   return reshape(graph, swap_axes(graph, y, 0), {shape[0], shape[1], heads * graph.shape(y).columns()});
 }
 
-}  // namespace
+/// Columns of a head's query, and of its key.
+int64_t query_width(const Decoder& d) { return d.latent.plain + d.latent.turned; }
 
-Value latent_attention(Layers& layers, const Decoder& d, Value x, const std::string& name, int64_t index,
-                       Value residual) {
+/// Of every head to the rows, as keys and, their first columns, as values.
+AttentionOptions to_rows(const Decoder& d) {
+  return {.heads = d.heads,
+          .kv_heads = 1,
+          .head_width = d.latent.rank + d.latent.turned,
+          .value_width = d.latent.rank,
+          .scale = static_cast<float>(d.score_scale)};
+}
+
+/// Whether a pass of x [B, T, C] forms keys and values. Each position that is seen costs (plain + value_width) * rank
+/// multiply-adds a head, and so does each query where they are not formed, when each pair takes two to four times as
+/// many. That evens out at 170 to 400 queries, but only formed ones go to matrix cores.
+bool forms_keys(const Pass& pass, const Decoder& d, const Shape& x) {
+  constexpr int64_t fewest_queries = 128, most_values = int64_t{1} << 28;
+  if (!pass.position || pass.seen == x[1]) return true;
+  const int64_t values = x[0] * pass.seen * d.heads * (query_width(d) + d.latent.value_width);
+  return pass.seen > 0 && x[1] >= fewest_queries && values <= most_values;
+}
+
+/// The rows [B, S, width] that this pass sees: its own, or of the cache.
+KeysValues seen_rows(Layers& layers, Value own, const KeysValues& rows) {
   Graph& graph = layers.graph();
-  const int64_t rank = d.latent.rank, plain = d.latent.plain, turned = d.latent.turned;
-  const int64_t B = graph.shape(x)[0], T = graph.shape(x)[1], H = d.heads, width = rank + turned;
-  const int rotary = d.layers[static_cast<size_t>(index)].rotary;
+  const Shape shape = graph.shape(rows.k.value);
+  const int64_t seen = layers.pass().seen;
+  if (!rows.cached || seen == graph.shape(own)[1]) return {{own}, {own}};
+  const Value first = slice(graph, reshape(graph, rows.k.value, {shape[0], shape[1] * shape[2]}), 0, seen * shape[2]);
+  const Value first_rows = reshape(graph, first, {shape[0], seen, shape[2]});
+  return {{first_rows}, {first_rows}, true};
+}
 
-  const Value queries = turn_heads(layers, d, queries_of(layers, d, x, name), rotary,
-                                   {.heads = H, .width = plain + turned, .turned = turned, .column = plain});
+/// Attention to keys and values that are made of the rows: [B, T, H * value_width].
+Value attend_formed(Layers& layers, const Decoder& d, Value queries, const KeysValues& rows, const std::string& name) {
+  Graph& graph = layers.graph();
+  const Value row = rows.k.value;
+  const int64_t rank = d.latent.rank, B = graph.shape(row)[0], S = graph.shape(row)[1];
+  const Value made_of = slice(graph, row, 0, rank);
+  const auto form = [&](const char* weights, int64_t width) {
+    const Value of_heads = layers.tensor(name + weights, {d.heads, width, rank});
+    return matmul(graph, made_of, reshape(graph, of_heads, {d.heads * width, rank}), {.transpose_b = true});
+  };
+  const Value plain = reshape(graph, form(keys, d.latent.plain), {B * S * d.heads, d.latent.plain});
+  const Value k = join_columns(graph, {{plain}, {row, rank, d.latent.turned, d.heads}});
+  return layers.attend(
+      {queries},
+      {{reshape(graph, k, {B, S, d.heads * query_width(d)})}, {form(values, d.latent.value_width)}, rows.cached},
+      {.heads = d.heads,
+       .head_width = query_width(d),
+       .value_width = d.latent.value_width,
+       .scale = static_cast<float>(d.score_scale)},
+      d.attention_dropout);
+}
+
+/// Attention to the rows themselves.
+Value attend_rows(Layers& layers, const Decoder& d, Value queries, const KeysValues& rows, const std::string& name) {
+  Graph& graph = layers.graph();
+  const int64_t H = d.heads, rank = d.latent.rank, plain = d.latent.plain, turned = d.latent.turned;
+  const int64_t B = graph.shape(queries)[0], T = graph.shape(queries)[1];
   const Value of_heads = reshape(graph, queries, {B * T * H, plain + turned});
   const Value seeing = by_head(graph, reshape(graph, slice(graph, of_heads, 0, plain), {B, T, H * plain}), H,
                                layers.tensor(name + keys, {H, plain, rank}), false);
   const Value q =
       reshape(graph, join_columns(graph, {{reshape(graph, seeing, {B * T * H, rank})}, {of_heads, plain, turned}}),
-              {B, T, H * width});
+              {B, T, H * (rank + turned)});
+  const Value attended = layers.attend({q}, rows, to_rows(d), d.attention_dropout);
+  return by_head(graph, attended, H, layers.tensor(name + values, {H, d.latent.value_width, rank}), true);
+}
 
+}  // namespace
+
+Value latent_attention(Layers& layers, const Decoder& d, Value x, const std::string& name, int64_t index,
+                       Value residual) {
+  Graph& graph = layers.graph();
+  const int64_t turned = d.latent.turned;
+  const int rotary = d.layers[static_cast<size_t>(index)].rotary;
+  const Value queries =
+      turn_heads(layers, d, queries_of(layers, d, x, name), rotary,
+                 {.heads = d.heads, .width = query_width(d), .turned = turned, .column = d.latent.plain});
   const Value row = turn_heads(layers, d, row_of(layers, d, x, name), rotary,
-                               {.heads = 1, .width = turned, .turned = turned, .column = rank});
-  // Without a cache it may be differentiated, which keys and values in the same columns can't be.
-  const bool cached = static_cast<bool>(layers.pass().position);
-  const HeadColumns own_values{cached ? row : slice(graph, row, 0, rank)};
-  const Value attended = layers.self_attention(
-      {q}, {row}, own_values,
-      {.heads = H, .kv_heads = 1, .head_width = width, .value_width = rank, .scale = static_cast<float>(d.score_scale)},
-      d.attention_dropout, fmt::format("cache.{}", index));
-  const Value y = by_head(graph, attended, H, layers.tensor(name + values, {H, d.latent.value_width, rank}), true);
-  return layers.linear(y, join_names(name, d.attention_output), d.width,
+                               {.heads = 1, .width = turned, .turned = turned, .column = d.latent.rank});
+  const KeysValues rows = layers.in_cache({{row}, {row}}, to_rows(d), fmt::format("cache.{}", index));
+  const Value attended = forms_keys(layers.pass(), d, graph.shape(x))
+                             ? attend_formed(layers, d, queries, seen_rows(layers, row, rows), name)
+                             : attend_rows(layers, d, queries, rows, name);
+  return layers.linear(attended, join_names(name, d.attention_output), d.width,
                        {.bias = d.output_bias, .scale = d.residual_scale, .residual = residual});
 }
 
