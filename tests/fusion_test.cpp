@@ -9,14 +9,18 @@
 #include "models/families/decoder/decoder.h"
 #include "models/families/gpt2/gpt2.h"
 #include "models/generation/generation.h"
+#include "models/parameters.h"
 #include "runtime/plan.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/gated_unit/gated_unit.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/rms_norm/rms_norm.h"
+#include "tests/model_helpers.h"
+#include "tests/program_helpers.h"
 
 using namespace vkformer;
+using namespace vkformer::testing;
 
 namespace {
 
@@ -166,4 +170,54 @@ TEST_CASE("a token takes five nodes a layer on a GPU", "[fusion]") {
   const Names apart{"normed_product", "rope", "cache_write", "attention", "matmul", "normed_product", "matmul"};
   llama.head_width = 10;  // no whole quads
   check_layers(make_decoder(llama, {}), apart, 16);
+}
+
+TEST_CASE("a mixture takes five nodes of a token on a GPU, with a gate and a sum within products", "[fusion]") {
+  const DeviceFacts facts = gpu();
+  const auto layer_of = [&](const std::string& name, const nlohmann::json& changes = nlohmann::json::object()) {
+    const Model model = testing::model_of(fixture_config(name, changes));
+    const Graph graph = build_generation(model, {.capacity = 16}, 1, &facts);
+    Names names;
+    for (int i : live_nodes(graph))
+      if (const Node& node = graph.nodes()[static_cast<size_t>(i)];
+          node.op->record && node.scope.starts_with("layers.1"))
+        names.emplace_back(node.op->name);
+    return names;
+  };
+  CHECK(layer_of("qwen3_moe") == Names{"normed_product", "head_norm", "cached_attention", "matmul", "rms_norm",
+                                       "normed_product", "router", "expert_product", "expert_product"});
+  // A factor of the routing's weights becomes the sum's; a shared expert follows.
+  const Names glm = layer_of("glm4_moe_lite", {{"moe_intermediate_size", 8}});
+  CHECK(std::ranges::count(glm, "scale") == 0);
+  CHECK(std::ranges::count(glm, "expert_product") == 2);
+  // Experts' rows of 7 values are no whole loads: their sum stays apart.
+  const Names oss = layer_of("gpt_oss");
+  CHECK(std::ranges::count(oss, "expert_product") == 1);
+  CHECK(std::ranges::count(oss, "expert_sum") == 1);
+}
+
+TEST_CASE("fused nodes give what they were", "[fusion]") {
+  const DeviceFacts facts = gpu();
+  const auto backend = make_reference_backend();
+  for (const std::string name : {"gpt2", "llama", "qwen3_moe", "gpt_oss", "glm4_moe_lite", "granitemoe", "qwen2_moe"}) {
+    INFO(name);
+    const Model model = testing::model_of(fixture_config(name));
+    const GenerationPlan plan =
+        plan_generation(model, {.capacity = 16}, parameter_blocks(model.parameters, 1u << 30), nullptr);
+    std::vector<std::vector<float>> logits;
+    for (const DeviceFacts* device : {static_cast<const DeviceFacts*>(nullptr), &facts}) {
+      const std::shared_ptr<Store> store = backend->make_store(plan.layout);
+      write_constants(*store, model);
+      initialize(*store, model.parameters, 7);
+      const auto program = backend->compile(build_generation(model, plan.shape, 1, device), store);
+      std::vector<float>& found = logits.emplace_back();
+      for (const int32_t position : {0, 1, 2}) {
+        program->write("ids", std::vector<int32_t>{5 + 3 * position});
+        program->write("position", std::vector<int32_t>{position});
+        program->run();
+        for (const float logit : program->read("logits")) found.push_back(logit);
+      }
+    }
+    CHECK(largest_difference(logits[0], logits[1]) < 1e-6);
+  }
 }

@@ -6,6 +6,8 @@
 #include "runtime/op.h"
 #include "runtime/passes/rewrite.h"
 #include "shaders/attention/cached_attention.h"
+#include "shaders/expert_product/expert_product.h"
+#include "shaders/expert_sum/expert_sum.h"
 #include "shaders/gated_unit/gated_unit.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
@@ -51,18 +53,22 @@ Graph fused(const Graph& graph, const DeviceFacts& facts) {
     if (gone.contains(&node)) return {inputs[0]};
     if (const auto found = cached.find(&node); found != cached.end())
       return {fuse_cache(copy.graph, graph, found->second, [&](Value value) { return copy.of(value); })};
-    const bool is_product = is_matmul(node), is_gate = is_gated_unit(node);
-    if (is_product || is_gate)
+    const bool is_product = is_matmul(node), is_gate = is_gated_unit(node), is_sum = is_expert_sum(node);
+    if (is_product || is_gate || is_sum)
       if (const Node* found = source_of(copy.graph, inputs[0])) {
         const Node source = *found;  // adding nodes moves the graph's
+        Node behind = node;
+        behind.inputs = inputs;
         Value y;
         if (is_product && (is_rms_norm(source) || is_layer_norm(source)) &&
             (node.outputs.size() == 1 || unused(node.outputs[1]))) {
-          Node product = node;
-          product.inputs = inputs;
-          y = fuse_norm(copy.graph, source, product, facts);
+          y = fuse_norm(copy.graph, source, behind, facts);
         }
-        if (is_gate && used_once(node.inputs[0])) y = fuse_gate(copy.graph, source, node, facts);
+        if (is_gate && used_once(node.inputs[0])) {
+          y = fuse_gate(copy.graph, source, node, facts);
+          if (!y) y = fuse_expert_gate(copy.graph, source, node, facts);
+        }
+        if (is_sum && used_once(node.inputs[0])) y = fuse_expert_sum(copy.graph, source, behind, facts);
         if (y) return {y};
       }
     return copy.graph.add(*node.op, std::move(inputs), node.attributes);

@@ -312,6 +312,8 @@ Value scale(Graph& graph, Value x, double factor) { return graph.apply(scale_op,
 
 Value scale_by(Graph& graph, Value x, Value factor) { return graph.apply(scale_by_op, {x, factor}); }
 
+bool is_scale(const Node& node) { return node.op == &scale_op; }
+
 bool is_elementwise(const Node& node) { return node.op->record == record && node.op != &scale_by_op; }
 
 Value softcap(Graph& graph, Value x, double limit) {

@@ -34,6 +34,7 @@ Value multiply(Graph& graph, Value a, Value b);
 
 /// factor * x.
 Value scale(Graph& graph, Value x, double factor);
+bool is_scale(const Node& node);
 
 /// factor * x, of a factor [1] that is a tensor and gets no gradient.
 Value scale_by(Graph& graph, Value x, Value factor);

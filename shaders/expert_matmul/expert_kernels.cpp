@@ -64,7 +64,7 @@ void record_by_pair(Recorder& recorder, const Node& node, const ExpertProblem& p
                         .activation = static_cast<uint32_t>(Activation::none)};
   record_vector(
       recorder, work,
-      {.chosen = recorder.address(node.inputs[2]), .sharing = p.a_by_token ? static_cast<uint32_t>(p.slots) : 1});
+      {.chosen = recorder.address(node.inputs[2]), .slots = p.a_by_token ? static_cast<uint32_t>(p.slots) : 1});
 }
 
 // --- tiles ---

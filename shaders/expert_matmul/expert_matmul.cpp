@@ -296,6 +296,8 @@ Value expert_matmul(Graph& graph, Value x, Value weight, Value chosen, bool tran
   return graph.apply(expert_matmul_op, {x, weight, chosen, bias}, {{"transposed", transposed ? 1.0 : 0.0}});
 }
 
+bool is_expert_matmul(const Node& node) { return node.op == &expert_matmul_op; }
+
 }  // namespace vkformer
 
 VKFORMER_OPS(expert_matmul, &vkformer::expert_matmul_op, &vkformer::expert_matmul_backward_op)

@@ -19,6 +19,7 @@ namespace vkformer {
 /// Sums are f32. Only the weights of chosen experts are read. The gradient of the weight is f32; of an expert that
 /// nobody chose it is zeros. Throws Error when the shapes disagree.
 Value expert_matmul(Graph& graph, Value x, Value weight, Value chosen, bool transposed = true, Value bias = {});
+bool is_expert_matmul(const Node& node);
 
 /// What x of this node should be rounded to on that device, so that its products are computed on matrix cores; f32:
 /// nothing.

@@ -205,6 +205,8 @@ Value expert_sum(Graph& graph, Value x, Value weights, Value residual) {
   return graph.apply(expert_sum_op, {x, weights, residual});
 }
 
+bool is_expert_sum(const Node& node) { return node.op == &expert_sum_op; }
+
 }  // namespace vkformer
 
 VKFORMER_OPS(expert_sum, &vkformer::expert_sum_op, &vkformer::expert_sum_backward_op)

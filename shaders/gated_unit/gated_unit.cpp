@@ -46,11 +46,13 @@ const GateRow gates[] = {
 /// The shader's constant for it.
 uint32_t number_of(Gate gate) { return static_cast<uint32_t>(gate); }
 
-const GateRow& gate_of(const Node& node) {
+const GateRow& row_of(int64_t number) {
   for (const GateRow& row : gates)
-    if (static_cast<int64_t>(row.gate) == node.integer("act")) return row;
-  fail("[{}] there is no gate {}", node.op->name, node.integer("act"));
+    if (static_cast<int64_t>(row.gate) == number) return row;
+  fail("[gated_unit] there is no gate {}", number);
 }
+
+const GateRow& gate_of(const Node& node) { return row_of(node.integer("act")); }
 
 Attributes attributes_of(Gate act) { return {{"act", static_cast<double>(act)}}; }
 
@@ -296,6 +298,11 @@ const Op gated_unit_backward_op = {.name = "gated_unit_backward",
 
 Value gated_unit(Graph& graph, Gate act, Value gate, Value up) {
   return graph.apply(gated_unit_op, {gate, up}, attributes_of(act));
+}
+
+double gated(Gate act, double gate, double up) {
+  const GateRow& row = row_of(static_cast<int64_t>(act));
+  return row.value(gate) * row.let_through(up);
 }
 
 bool is_gated_unit(const Node& node) { return node.op == &gated_unit_op; }

@@ -21,5 +21,7 @@ enum class Gate : uint8_t {
 /// shaders/common/result_type.h make it round what is f32. Throws Error when the shapes disagree.
 Value gated_unit(Graph& graph, Gate act, Value gate, Value up = {});
 bool is_gated_unit(const Node& node);
+/// The same of two numbers on the host, for references.
+double gated(Gate act, double gate, double up);
 
 }  // namespace vkformer

@@ -20,9 +20,13 @@ using B_VECTORS = uint64_t;
 const uint MATMUL_NORM_RMS = 1;    ///< rms_norm
 const uint MATMUL_NORM_LAYER = 2;  ///< layer_norm
 
+// Of SUMMED products.
+const uint MATMUL_MOST_SLOTS = 32;
+const uint MATMUL_MOST_SUMMED_K = 32768;
+
 /// One launch of matmul_vector: `batch` products y[M, N] = activation(scale * norm(a)[M, K] op(b)[K, N] + bias) +
-/// residual, M a constant. CHOSEN ones, of one row each, have a b of `chosen`, and `sharing` of them, one after the
-/// other, the same a.
+/// residual, M a constant. CHOSEN ones, of one row each, have a b of `chosen`, and `slots` of them, one after the
+/// other, the same a. SUMMED is CHOSEN with `slots` products for each y, which are weighted and added up.
 struct MatmulVectorArgs {
   A_ELEMENTS a;
   A_QUADS a_quads;  ///< the same addresses, read only by kernels told that every row is aligned
@@ -31,18 +35,18 @@ struct MatmulVectorArgs {
   B_VECTORS b_vectors;  ///< 16 bytes at a time
   Floats y;
   Floats pre_activation;
-  Floats bias;  ///< [N]; of CHOSEN ones a row for each b
+  Floats bias;  ///< [N]; of CHOSEN ones a row for each b, weighted with its product
   Floats residual;
-  Floats gain;   ///< [K], where a is to be normed
+  Floats gain;   ///< [K], where a is to be normed; of SUMMED ones the weights [batch, slots]
   Floats shift;  ///< [K], what is added then; read with MATMUL_SHIFT
-  Ints chosen;   ///< [batch]
+  Ints chosen;   ///< [batch], of SUMMED ones [batch, slots]
   uint n, k;
   uint batch;
   float scale;
   float gain_offset;  ///< added to every gain
   float epsilon;
   uint flags;  ///< MATMUL_*
-  uint sharing;
+  uint slots;
 };
 
 VKFORMER_SHARED_END

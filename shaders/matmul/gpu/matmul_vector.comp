@@ -41,6 +41,7 @@ layout(constant_id = 9) const uint NORM = 0;           // MATMUL_NORM_*
 layout(constant_id = 10) const uint NORMED_COLUMNS = 8;  // with NORM: K up to whole octets
 layout(constant_id = 11) const bool GATED = false;       // b: N / 2 gates, then what they gate; y [M, N / 2]
 layout(constant_id = 12) const bool CHOSEN = false;      // each product has a row of its own choice of b
+layout(constant_id = 13) const bool SUMMED = false;      // y sums products that have: K is theirs, one after the other
 
 PUSH(MatmulVectorArgs);
 #define WITHOUT_PAIRS
@@ -62,6 +63,14 @@ uint invocation() {
 shared float group_sums[PARTS * TEAMS * VALUES];  // [part][team][value]; or [subgroup][row] of normed_rows.glsl
 #include "shaders/matmul/gpu/normed_rows.glsl"
 
+// SUMMED: which matrices a sum's products have, and their weights.
+shared uint slot_matrices[SUMMED ? MATMUL_MOST_SLOTS : 1];
+shared float slot_weights[SUMMED ? MATMUL_MOST_SLOTS : 1];
+float one_over_k;  // 1 / K
+uint depth() { return SUMMED ? args.slots * args.k : args.k; }
+// k / K, exact for K to MATMUL_MOST_SUMMED_K: the sum of 1/2 keeps it further from whole numbers than it is wrong.
+uint slot_of(uint k) { return SUMMED ? uint((float(k) + 0.5) * one_over_k) : 0; }
+
 float sums[VALUES];  // [row][column]
 uint first_column;   // of y, the workgroup's
 
@@ -71,7 +80,7 @@ vec4 load_a(uint a_base, uint row, uint k) {
   const uint at = a_base + row * args.k;
   if (ALIGNED_A) return a_quad((at + k) / 4);
   vec4 quad;
-  [[unroll]] for (uint i = 0; i < 4; i++) quad[i] = k + i < args.k ? a_one(at + min(k + i, args.k - 1)) : 0.0;
+  [[unroll]] for (uint i = 0; i < 4; i++) quad[i] = k + i < depth() ? a_one(at + min(k + i, depth() - 1)) : 0.0;
   return quad;
 }
 
@@ -143,9 +152,10 @@ vec4 quads_of_a[!with_a ? 1 : TRANSPOSE_B ? GRAINS * GRAIN / 4 : QUADS];
 // Sends for grains from k = `first` on, and for what they are multiplied with.
 void load_grains(uint a_base, uint matrix, uint team, uint first) {
   [[unroll]] for (uint l = 0; l < GRAINS; l++) {
-    const uint k = first + l * TEAM * GRAIN, at = k < args.k ? k : 0;
+    const uint k = first + l * TEAM * GRAIN, at = k < depth() ? k : 0, slot = slot_of(at);
+    const uint own_matrix = SUMMED ? slot_matrices[slot] : matrix;
     [[unroll]] for (uint c = 0; c < COLUMNS; c++)
-      grains[l * COLUMNS + c] = load_grain(stored_row(matrix, row_of_column(team, c)), at);
+      grains[l * COLUMNS + c] = load_grain(stored_row(own_matrix, row_of_column(team, c)), at - slot * args.k);
     if (with_a)
       [[unroll]] for (uint i = 0; i < GRAIN / 4; i++)
         quads_of_a[with_a ? l * GRAIN / 4 + i : 0] = load_a(a_base, 0, column_of(at, i));
@@ -153,15 +163,16 @@ void load_grains(uint a_base, uint matrix, uint team, uint first) {
 }
 
 void multiply_transposed(uint a_base, uint matrix, uint team, uint slice) {
-  for (uint first = slice * GRAIN; first < args.k;) {
+  for (uint first = slice * GRAIN; first < depth();) {
     if (!ahead) load_grains(a_base, matrix, team, first);
     [[unroll]] for (uint l = 0; l < GRAINS; l++) {
       const uint k = first + l * TEAM * GRAIN;
-      if (k >= args.k) continue;
+      if (k >= depth()) continue;
+      const float weight = SUMMED ? slot_weights[slot_of(k)] : 1.0;
       [[unroll]] for (uint i = 0; i < GRAIN / 4; i++) {
         vec4 a[ROWS];
         [[unroll]] for (uint r = 0; r < ROWS; r++)
-          a[r] = with_a ? quads_of_a[with_a ? l * GRAIN / 4 + i : 0] : load_a(a_base, r, column_of(k, i));
+          a[r] = weight * (with_a ? quads_of_a[with_a ? l * GRAIN / 4 + i : 0] : load_a(a_base, r, column_of(k, i)));
         [[unroll]] for (uint c = 0; c < COLUMNS; c++) {
           const vec4 quad = quad_of(grains[l * COLUMNS + c], k, i);
           [[unroll]] for (uint r = 0; r < ROWS; r++) sums[r * COLUMNS + c] += dot(a[r], quad);
@@ -169,7 +180,7 @@ void multiply_transposed(uint a_base, uint matrix, uint team, uint slice) {
       }
     }
     first += GRAINS * TEAM * GRAIN;
-    if (ahead && first < args.k) load_grains(a_base, matrix, team, first);
+    if (ahead && first < depth()) load_grains(a_base, matrix, team, first);
   }
 }
 
@@ -244,10 +255,19 @@ void main() {
   const uint width = GATED ? args.n / 2 : args.n, groups = (width + TEAMS * OWN - 1) / (TEAMS * OWN);
   const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
   if (group >= groups * args.batch) return;
-  const uint product = group / groups, a_base = (CHOSEN ? product / args.sharing : product) * ROWS * args.k;
-  const uint matrix = CHOSEN ? uint(args.chosen.v[product]) : product;
+  const uint product = group / groups;
+  const uint a_base = SUMMED ? product * depth() : (CHOSEN ? product / args.slots : product) * ROWS * args.k;
+  const uint matrix = SUMMED ? 0 : CHOSEN ? uint(args.chosen.v[product]) : product;
   const uint own_team = TRANSPOSE_B ? id / TEAM : id % TEAMS, slice = TRANSPOSE_B ? id % TEAM : id / TEAMS;
   first_column = group % groups * TEAMS * OWN;
+  if (SUMMED) {
+    one_over_k = 1.0 / float(args.k);
+    if (id < args.slots) {
+      slot_matrices[id] = uint(args.chosen.v[product * args.slots + id]);
+      slot_weights[id] = args.gain.v[product * args.slots + id];
+    }
+    barrier();
+  }
 
   // All that no sum is needed for is sent for first: a product of one row takes as long as what it waits for.
   float biases[OUTPUTS], gate_biases[OUTPUTS], residuals[OUTPUTS];
@@ -255,8 +275,14 @@ void main() {
     biases[o] = gate_biases[o] = residuals[o] = 0;
     const Output own = output_of(o, id);
     if (!own.exists) continue;
-    biases[o] = bias_of(own.column + (CHOSEN ? matrix * args.n : 0));
-    if (GATED) gate_biases[o] = bias_of(own.column + width);
+    if (SUMMED) {
+      for (uint slot = 0; slot < args.slots; slot++)
+        biases[o] += args.scale * slot_weights[slot] * bias_of(own.column + slot_matrices[slot] * args.n);
+    } else {
+      const uint first_bias = CHOSEN ? matrix * args.n : 0;
+      biases[o] = bias_of(own.column + first_bias);
+      if (GATED) gate_biases[o] = bias_of(own.column + width + first_bias);
+    }
     residuals[o] = residual_of((product * ROWS + own.row) * width + own.column);
   }
   if (TRANSPOSE_B) {
@@ -282,7 +308,7 @@ void main() {
     if (!own.exists) continue;
     const uint at = (product * ROWS + own.row) * width + own.column;
     const float value = args.scale * sum_of(own.team, own.value) + biases[o];
-    const float factor = GATED ? args.scale * sum_of(own.team, own.value + OWN) + gate_biases[o] : 1;
-    store_gated(at, value, factor, residuals[o]);
+    const float up = GATED ? args.scale * sum_of(own.team, own.value + OWN) + gate_biases[o] : 1;
+    store_gated(at, value, GATED ? let_through(ACTIVATION, up) : 1, residuals[o]);
   }
 }

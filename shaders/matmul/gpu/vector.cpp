@@ -13,8 +13,8 @@ constexpr int64_t most_rows = 8;
 constexpr uint32_t most_threads = 512;
 /// Bytes of a workgroup's shared memory that sums may take, and all of it: several workgroups share a core.
 constexpr int64_t most_sum_bytes = 16384, most_shared_bytes = 32768;
-/// What the kernel's normed rows take where none are normed.
-constexpr int64_t least_normed_bytes = 16;
+/// What the kernel's normed rows take where none are normed, and slots of sums.
+constexpr int64_t least_normed_bytes = 16, slot_bytes = 8 * MATMUL_MOST_SLOTS;
 
 /// How a workgroup's invocations share its part of the product out.
 struct Teams {
@@ -78,12 +78,12 @@ int64_t normed_columns(const MatmulProblem& p) { return (p.k + 7) / 8 * 8; }
 
 bool vector_legal(const MatmulProblem& p, const DeviceFacts& facts) {
   return !p.transpose_a && p.m <= most_rows && (p.transpose_b || !is_blocks(p.b_type)) && facts.subgroup_shuffle &&
-         facts.largest_group(256) == 256 && facts.shared_memory >= most_sum_bytes + least_normed_bytes;
+         facts.largest_group(256) == 256 && facts.shared_memory >= most_sum_bytes + least_normed_bytes + slot_bytes;
 }
 
 bool normed_vector_legal(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {
   if (!vector_legal(p, facts) || p.batch > 1 || (gated && !p.transpose_b)) return false;
-  const int64_t bytes = share(p, facts, gated).sum_bytes(p) + 4 * p.m * normed_columns(p);
+  const int64_t bytes = share(p, facts, gated).sum_bytes(p) + 4 * p.m * normed_columns(p) + 8;
   return bytes <= std::min<int64_t>(facts.shared_memory, most_shared_bytes);
 }
 
@@ -104,7 +104,7 @@ void record_vector(Recorder& recorder, const MatmulWork& work, const VectorNeigh
                               .pre_activation = whole.pre_activation,
                               .bias = whole.bias,
                               .residual = whole.residual,
-                              .gain = neighbours.gain,
+                              .gain = neighbours.weights ? neighbours.weights : neighbours.gain,
                               .shift = neighbours.shift,
                               .chosen = neighbours.chosen,
                               .n = whole.n,
@@ -114,13 +114,13 @@ void record_vector(Recorder& recorder, const MatmulWork& work, const VectorNeigh
                               .gain_offset = neighbours.gain_offset,
                               .epsilon = neighbours.epsilon,
                               .flags = whole.flags | (neighbours.shift ? MATMUL_SHIFT : 0),
-                              .sharing = neighbours.sharing};
+                              .slots = neighbours.slots};
   recorder.dispatch({.kernel = "matmul_vector",
                      .variant = variant_of(p),
                      .constants = {shared.threads, work.activation, whole.m, p.transpose_b, a_aligned,
                                    work.b_aligned(grain), shared.subgroup, shared.team, shared.columns, neighbours.norm,
                                    neighbours.norm ? static_cast<uint32_t>(normed_columns(p)) : 8, neighbours.gated,
-                                   neighbours.chosen != 0},
+                                   neighbours.chosen != 0, neighbours.weights != 0},
                      .groups = spread_groups(facts, static_cast<uint64_t>(p.batch * groups_for(p.n, own))),
                      .subgroup_size = shared.subgroup > 1 ? shared.subgroup : 0},
                     args);

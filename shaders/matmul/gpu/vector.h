@@ -15,7 +15,8 @@ struct VectorNeighbours {
   float epsilon = 0;
   bool gated = false;
   uint64_t chosen = 0;   ///< address; 0: b holds one matrix for each product
-  uint32_t sharing = 1;  ///< products that have the same row of a
+  uint32_t slots = 1;    ///< products that have the same row of a, or are one sum
+  uint64_t weights = 0;  ///< address; 0: nothing is summed. K of the problem is that of all products of a sum
 };
 
 bool vector_legal(const MatmulProblem& p, const DeviceFacts& facts);
