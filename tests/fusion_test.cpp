@@ -172,10 +172,10 @@ TEST_CASE("a token takes five nodes a layer on a GPU", "[fusion]") {
   check_layers(make_decoder(llama, {}), apart, 16);
 }
 
-TEST_CASE("a mixture takes five nodes of a token on a GPU, with a gate and a sum within products", "[fusion]") {
+TEST_CASE("a mixture takes five nodes of a token on a GPU, latent attention eight", "[fusion]") {
   const DeviceFacts facts = gpu();
-  const auto layer_of = [&](const std::string& name, const nlohmann::json& changes = nlohmann::json::object()) {
-    const Model model = testing::model_of(fixture_config(name, changes));
+  const auto layer_of = [&](const nlohmann::json& config) {
+    const Model model = testing::model_of(config);
     const Graph graph = build_generation(model, {.capacity = 16}, 1, &facts);
     Names names;
     for (int i : live_nodes(graph))
@@ -184,14 +184,16 @@ TEST_CASE("a mixture takes five nodes of a token on a GPU, with a gate and a sum
         names.emplace_back(node.op->name);
     return names;
   };
-  CHECK(layer_of("qwen3_moe") == Names{"normed_product", "head_norm", "cached_attention", "matmul", "rms_norm",
-                                       "normed_product", "router", "expert_product", "expert_product"});
+  CHECK(layer_of(fixture_config("qwen3_moe")) == Names{"normed_product", "head_norm", "cached_attention", "matmul",
+                                                       "rms_norm", "normed_product", "router", "expert_product",
+                                                       "expert_product"});
   // A factor of the routing's weights becomes the sum's; a shared expert follows.
-  const Names glm = layer_of("glm4_moe_lite", {{"moe_intermediate_size", 8}});
-  CHECK(std::ranges::count(glm, "scale") == 0);
-  CHECK(std::ranges::count(glm, "expert_product") == 2);
+  const Names glm = layer_of(latent_config());
+  CHECK(glm == Names{"normed_product", "normed_product", "normed_product", "cached_row", "latent_query", "attention",
+                     "matmul", "matmul", "rms_norm", "normed_product", "router", "expert_product", "expert_product",
+                     "normed_product", "matmul"});
   // Experts' rows of 7 values are no whole loads: their sum stays apart.
-  const Names oss = layer_of("gpt_oss");
+  const Names oss = layer_of(fixture_config("gpt_oss"));
   CHECK(std::ranges::count(oss, "expert_product") == 1);
   CHECK(std::ranges::count(oss, "expert_sum") == 1);
 }
@@ -199,9 +201,12 @@ TEST_CASE("a mixture takes five nodes of a token on a GPU, with a gate and a sum
 TEST_CASE("fused nodes give what they were", "[fusion]") {
   const DeviceFacts facts = gpu();
   const auto backend = make_reference_backend();
-  for (const std::string name : {"gpt2", "llama", "qwen3_moe", "gpt_oss", "glm4_moe_lite", "granitemoe", "qwen2_moe"}) {
-    INFO(name);
-    const Model model = testing::model_of(fixture_config(name));
+  std::vector<nlohmann::json> configs{latent_config()};
+  for (const char* name : {"gpt2", "llama", "qwen3_moe", "gpt_oss", "glm4_moe_lite", "granitemoe", "qwen2_moe"})
+    configs.push_back(fixture_config(name));
+  for (const nlohmann::json& config : configs) {
+    INFO(config.dump());
+    const Model model = testing::model_of(config);
     const GenerationPlan plan =
         plan_generation(model, {.capacity = 16}, parameter_blocks(model.parameters, 1u << 30), nullptr);
     std::vector<std::vector<float>> logits;

@@ -6,13 +6,17 @@
 #include "runtime/op.h"
 #include "runtime/passes/rewrite.h"
 #include "shaders/attention/cached_attention.h"
+#include "shaders/cache_write/cache_write.h"
+#include "shaders/cached_row/cached_row.h"
 #include "shaders/expert_product/expert_product.h"
 #include "shaders/expert_sum/expert_sum.h"
 #include "shaders/gated_unit/gated_unit.h"
+#include "shaders/latent_query/latent_query.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/normed_product/normed_product.h"
 #include "shaders/rms_norm/rms_norm.h"
+#include "shaders/slice/slice.h"
 
 namespace vkformer {
 
@@ -53,12 +57,16 @@ Graph fused(const Graph& graph, const DeviceFacts& facts) {
     if (gone.contains(&node)) return {inputs[0]};
     if (const auto found = cached.find(&node); found != cached.end())
       return {fuse_cache(copy.graph, graph, found->second, [&](Value value) { return copy.of(value); })};
+    Node behind = node;
+    behind.inputs = inputs;
+    if (is_cache_write(node) && used_once(node.inputs[1]))
+      if (const Value cache = fuse_cached_row(copy.graph, behind, facts)) return {cache};
+    if (is_join_columns(node))
+      if (const Value query = fuse_latent_query(copy.graph, behind, facts)) return {query};
     const bool is_product = is_matmul(node), is_gate = is_gated_unit(node), is_sum = is_expert_sum(node);
     if (is_product || is_gate || is_sum)
       if (const Node* found = source_of(copy.graph, inputs[0])) {
         const Node source = *found;  // adding nodes moves the graph's
-        Node behind = node;
-        behind.inputs = inputs;
         Value y;
         if (is_product && (is_rms_norm(source) || is_layer_norm(source)) &&
             (node.outputs.size() == 1 || unused(node.outputs[1]))) {

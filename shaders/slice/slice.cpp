@@ -373,6 +373,11 @@ Value join_columns(Graph& graph, const std::vector<ColumnRange>& parts) {
 
 bool is_join_columns(const Node& node) { return node.op == &join_columns_op; }
 
+ColumnRange joined_range(const Node& node, size_t i) {
+  const JoinedPart part(node, i);
+  return {node.inputs[i], part.first, part.count, part.repeat};
+}
+
 Value slice(Graph& graph, Value x, int64_t first, int64_t count) {
   if (first == 0 && count == graph.shape(x).columns()) return x;
   return graph.apply(slice_op, {x}, {{"first", static_cast<double>(first)}, {"count", static_cast<double>(count)}});

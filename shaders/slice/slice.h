@@ -24,5 +24,7 @@ struct ColumnRange {
 /// part is itself. Throws Error when there are no such columns.
 Value join_columns(Graph& graph, const std::vector<ColumnRange>& parts);
 bool is_join_columns(const Node& node);
+/// What it takes of its part i.
+ColumnRange joined_range(const Node& node, size_t i);
 
 }  // namespace vkformer
