@@ -10,6 +10,7 @@ struct LatentQueryArgs {
   Ints position;   ///< [1]; anything readable if there is none
   Floats y;        ///< [heads, rank + 2 half]
   uint plain, half_width, rank;
+  uint parts;  ///< that multiply
   int table_rows;
   uint has_position;
   uint interleaved;  ///< pairs are neighbours

@@ -2,8 +2,8 @@
 // variant f32:
 // variant f16: -DHALF=1
 // variant bf16: -DHALF=2
-// Workgroups (part, head). The last part turns what turns, each other multiplies for COLUMNS columns: neighbours read
-// four of them each, and SLICES of these share the rows of the head's matrix out.
+// Workgroups (part, head). The part behind all others turns what turns, these multiply for COLUMNS columns each:
+// neighbours read four of them each, and SLICES of these share the rows of the head's matrix out.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/latent_query/latent_query.args.h"
 #ifdef HALF
@@ -44,7 +44,7 @@ void turn(uint from, uint to) {
 void main() {
   const uint part = gl_WorkGroupID.x, head = gl_WorkGroupID.y, id = gl_LocalInvocationID.x;
   const uint from = head * (args.plain + 2 * args.half_width), to = head * (args.rank + 2 * args.half_width);
-  if (part == gl_NumWorkGroups.x - 1) {
+  if (part == args.parts) {
     turn(from + args.plain, to + args.rank);
     return;
   }

@@ -51,10 +51,11 @@ Types infer(const Node& node) {
   return {{{s.heads, s.rank + 2 * s.half}}};
 }
 
-int64_t parts_of(int64_t rank) { return groups_for(rank, columns) + 1; }
+/// Workgroups of a head that multiply; one more turns.
+uint32_t parts_of(int64_t rank) { return groups_for(rank, columns); }
 
 bool is_legal(int64_t heads, int64_t rank, const DeviceFacts& facts) {
-  return rank % 4 == 0 && parts_of(rank) <= facts.max_workgroups[0] && heads <= facts.max_workgroups[1] &&
+  return rank % 4 == 0 && parts_of(rank) < facts.max_workgroups[0] && heads <= facts.max_workgroups[1] &&
          facts.largest_group(threads) == threads && facts.shared_memory >= 4 * threads * 4;
 }
 
@@ -70,7 +71,7 @@ void record(Recorder& recorder, const Node& node) {
   recorder.dispatch({.kernel = "latent_query",
                      .variant = name_of(node.input_types[in_keys].dtype),
                      .constants = {threads, columns},
-                     .groups = {static_cast<uint32_t>(parts_of(s.rank)), static_cast<uint32_t>(s.heads), 1}},
+                     .groups = {parts_of(s.rank) + 1, static_cast<uint32_t>(s.heads), 1}},
                     LatentQueryArgs{.q = recorder.address(node.inputs[in_q]),
                                     .keys = recorder.address(node.inputs[in_keys]),
                                     .table = recorder.address(node.inputs[in_table]),
@@ -79,6 +80,7 @@ void record(Recorder& recorder, const Node& node) {
                                     .plain = static_cast<uint>(s.plain),
                                     .half_width = static_cast<uint>(s.half),
                                     .rank = static_cast<uint>(s.rank),
+                                    .parts = parts_of(s.rank),
                                     .table_rows = static_cast<int>(node.in(in_table)[0]),
                                     .has_position = has_position,
                                     .interleaved = node.flag("interleaved")});

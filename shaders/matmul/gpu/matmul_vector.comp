@@ -1,22 +1,38 @@
 #version 460
 // variant f32:
+// variant f32_summed: -DSUMMED
 // variant f32_f16: -DHALF=1 -DB_HALF
+// variant f32_f16_summed: -DSUMMED -DHALF=1 -DB_HALF
 // variant f32_bf16: -DHALF=2 -DB_HALF
+// variant f32_bf16_summed: -DSUMMED -DHALF=2 -DB_HALF
 // variant f16: -DHALF=1 -DA_HALF -DB_HALF
 // variant bf16: -DHALF=2 -DA_HALF -DB_HALF
 // variant f32_q8_0: -DBLOCKS=BLOCKS_Q8_0
+// variant f32_q8_0_summed: -DSUMMED -DBLOCKS=BLOCKS_Q8_0
 // variant f32_q4_0: -DBLOCKS=BLOCKS_Q4_0
+// variant f32_q4_0_summed: -DSUMMED -DBLOCKS=BLOCKS_Q4_0
 // variant f32_q4_1: -DBLOCKS=BLOCKS_Q4_1
+// variant f32_q4_1_summed: -DSUMMED -DBLOCKS=BLOCKS_Q4_1
 // variant f32_q5_0: -DBLOCKS=BLOCKS_Q5_0
+// variant f32_q5_0_summed: -DSUMMED -DBLOCKS=BLOCKS_Q5_0
 // variant f32_q5_1: -DBLOCKS=BLOCKS_Q5_1
+// variant f32_q5_1_summed: -DSUMMED -DBLOCKS=BLOCKS_Q5_1
 // variant f32_q2_k: -DBLOCKS=BLOCKS_Q2_K
+// variant f32_q2_k_summed: -DSUMMED -DBLOCKS=BLOCKS_Q2_K
 // variant f32_q3_k: -DBLOCKS=BLOCKS_Q3_K
+// variant f32_q3_k_summed: -DSUMMED -DBLOCKS=BLOCKS_Q3_K
 // variant f32_q4_k: -DBLOCKS=BLOCKS_Q4_K
+// variant f32_q4_k_summed: -DSUMMED -DBLOCKS=BLOCKS_Q4_K
 // variant f32_q5_k: -DBLOCKS=BLOCKS_Q5_K
+// variant f32_q5_k_summed: -DSUMMED -DBLOCKS=BLOCKS_Q5_K
 // variant f32_q6_k: -DBLOCKS=BLOCKS_Q6_K
+// variant f32_q6_k_summed: -DSUMMED -DBLOCKS=BLOCKS_Q6_K
 // variant f32_iq4_nl: -DBLOCKS=BLOCKS_IQ4_NL
+// variant f32_iq4_nl_summed: -DSUMMED -DBLOCKS=BLOCKS_IQ4_NL
 // variant f32_iq4_xs: -DBLOCKS=BLOCKS_IQ4_XS
+// variant f32_iq4_xs_summed: -DSUMMED -DBLOCKS=BLOCKS_IQ4_XS
 // variant f32_mxfp4: -DBLOCKS=BLOCKS_MXFP4
+// variant f32_mxfp4_summed: -DSUMMED -DBLOCKS=BLOCKS_MXFP4
 // Product of a few rows (ROWS = M) with a matrix, bound by reading the matrix once: decoding. Teams of invocations own
 // COLUMNS columns of y each and cut K among themselves. With b transposed a team's invocations are neighbours and read
 // 16 bytes each along K; otherwise teams are neighbours and read quads of columns in four rows of b at a time. Sums meet
@@ -41,7 +57,6 @@ layout(constant_id = 9) const uint NORM = 0;           // MATMUL_NORM_*
 layout(constant_id = 10) const uint NORMED_COLUMNS = 8;  // with NORM: K up to whole octets
 layout(constant_id = 11) const bool GATED = false;       // b: N / 2 gates, then what they gate; y [M, N / 2]
 layout(constant_id = 12) const bool CHOSEN = false;      // each product has a row of its own choice of b
-layout(constant_id = 13) const bool SUMMED = false;      // y sums products that have: K is theirs, one after the other
 
 PUSH(MatmulVectorArgs);
 #define WITHOUT_PAIRS
@@ -63,13 +78,23 @@ uint invocation() {
 shared float group_sums[PARTS * TEAMS * VALUES];  // [part][team][value]; or [subgroup][row] of normed_rows.glsl
 #include "shaders/matmul/gpu/normed_rows.glsl"
 
-// SUMMED: which matrices a sum's products have, and their weights.
-shared uint slot_matrices[SUMMED ? MATMUL_MOST_SLOTS : 1];
-shared float slot_weights[SUMMED ? MATMUL_MOST_SLOTS : 1];
-float one_over_k;  // 1 / K
-uint depth() { return SUMMED ? args.slots * args.k : args.k; }
+#ifdef SUMMED
+// Each y is a weighted sum of `slots` products, whose K lie one after the other: which matrices they have, and weights.
+shared uint slot_matrices[MATMUL_MOST_SLOTS];
+shared float slot_weights[MATMUL_MOST_SLOTS];
+float one_over_k;
+uint depth() { return args.slots * args.k; }
 // k / K, exact for K to MATMUL_MOST_SUMMED_K: the sum of 1/2 keeps it further from whole numbers than it is wrong.
-uint slot_of(uint k) { return SUMMED ? uint((float(k) + 0.5) * one_over_k) : 0; }
+uint slot_of(uint k) { return uint((float(k) + 0.5) * one_over_k); }
+uint place_of(uint k) { return k - slot_of(k) * args.k; }
+uint matrix_of(uint matrix, uint k) { return slot_matrices[slot_of(k)]; }
+float weight_of(uint k) { return slot_weights[slot_of(k)]; }
+#else
+#define depth() args.k
+#define matrix_of(matrix, k) (matrix)
+#define place_of(k) (k)
+#define weight_of(k) 1.0
+#endif
 
 float sums[VALUES];  // [row][column]
 uint first_column;   // of y, the workgroup's
@@ -152,10 +177,9 @@ vec4 quads_of_a[!with_a ? 1 : TRANSPOSE_B ? GRAINS * GRAIN / 4 : QUADS];
 // Sends for grains from k = `first` on, and for what they are multiplied with.
 void load_grains(uint a_base, uint matrix, uint team, uint first) {
   [[unroll]] for (uint l = 0; l < GRAINS; l++) {
-    const uint k = first + l * TEAM * GRAIN, at = k < depth() ? k : 0, slot = slot_of(at);
-    const uint own_matrix = SUMMED ? slot_matrices[slot] : matrix;
+    const uint k = first + l * TEAM * GRAIN, at = k < depth() ? k : 0;
     [[unroll]] for (uint c = 0; c < COLUMNS; c++)
-      grains[l * COLUMNS + c] = load_grain(stored_row(own_matrix, row_of_column(team, c)), at - slot * args.k);
+      grains[l * COLUMNS + c] = load_grain(stored_row(matrix_of(matrix, at), row_of_column(team, c)), place_of(at));
     if (with_a)
       [[unroll]] for (uint i = 0; i < GRAIN / 4; i++)
         quads_of_a[with_a ? l * GRAIN / 4 + i : 0] = load_a(a_base, 0, column_of(at, i));
@@ -168,7 +192,7 @@ void multiply_transposed(uint a_base, uint matrix, uint team, uint slice) {
     [[unroll]] for (uint l = 0; l < GRAINS; l++) {
       const uint k = first + l * TEAM * GRAIN;
       if (k >= depth()) continue;
-      const float weight = SUMMED ? slot_weights[slot_of(k)] : 1.0;
+      const float weight = weight_of(k);
       [[unroll]] for (uint i = 0; i < GRAIN / 4; i++) {
         vec4 a[ROWS];
         [[unroll]] for (uint r = 0; r < ROWS; r++)
@@ -256,18 +280,22 @@ void main() {
   const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
   if (group >= groups * args.batch) return;
   const uint product = group / groups;
-  const uint a_base = SUMMED ? product * depth() : (CHOSEN ? product / args.slots : product) * ROWS * args.k;
-  const uint matrix = SUMMED ? 0 : CHOSEN ? uint(args.chosen.v[product]) : product;
+#ifdef SUMMED
+  const uint a_base = product * depth(), matrix = 0;
+#else
+  const uint a_base = (CHOSEN ? product / args.slots : product) * ROWS * args.k;
+  const uint matrix = CHOSEN ? uint(args.chosen.v[product]) : product;
+#endif
   const uint own_team = TRANSPOSE_B ? id / TEAM : id % TEAMS, slice = TRANSPOSE_B ? id % TEAM : id / TEAMS;
   first_column = group % groups * TEAMS * OWN;
-  if (SUMMED) {
-    one_over_k = 1.0 / float(args.k);
-    if (id < args.slots) {
-      slot_matrices[id] = uint(args.chosen.v[product * args.slots + id]);
-      slot_weights[id] = args.gain.v[product * args.slots + id];
-    }
-    barrier();
+#ifdef SUMMED
+  one_over_k = 1.0 / float(args.k);
+  if (id < args.slots) {
+    slot_matrices[id] = uint(args.chosen.v[product * args.slots + id]);
+    slot_weights[id] = args.gain.v[product * args.slots + id];
   }
+  barrier();
+#endif
 
   // All that no sum is needed for is sent for first: a product of one row takes as long as what it waits for.
   float biases[OUTPUTS], gate_biases[OUTPUTS], residuals[OUTPUTS];
@@ -275,14 +303,14 @@ void main() {
     biases[o] = gate_biases[o] = residuals[o] = 0;
     const Output own = output_of(o, id);
     if (!own.exists) continue;
-    if (SUMMED) {
-      for (uint slot = 0; slot < args.slots; slot++)
-        biases[o] += args.scale * slot_weights[slot] * bias_of(own.column + slot_matrices[slot] * args.n);
-    } else {
-      const uint first_bias = CHOSEN ? matrix * args.n : 0;
-      biases[o] = bias_of(own.column + first_bias);
-      if (GATED) gate_biases[o] = bias_of(own.column + width + first_bias);
-    }
+#ifdef SUMMED
+    for (uint slot = 0; slot < args.slots; slot++)
+      biases[o] += args.scale * slot_weights[slot] * bias_of(own.column + slot_matrices[slot] * args.n);
+#else
+    const uint first_bias = CHOSEN ? matrix * args.n : 0;
+    biases[o] = bias_of(own.column + first_bias);
+    if (GATED) gate_biases[o] = bias_of(own.column + width + first_bias);
+#endif
     residuals[o] = residual_of((product * ROWS + own.row) * width + own.column);
   }
   if (TRANSPOSE_B) {

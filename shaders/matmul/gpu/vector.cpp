@@ -1,7 +1,9 @@
 #include "shaders/matmul/gpu/vector.h"
 
 #include <algorithm>
+#include <map>
 
+#include "runtime/encoding/encoding.h"
 #include "shaders/matmul/gpu/matmul_vector.args.h"
 
 namespace vkformer {
@@ -74,6 +76,18 @@ Teams share(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {
 /// Columns of a normed row in shared memory.
 int64_t normed_columns(const MatmulProblem& p) { return (p.k + 7) / 8 * 8; }
 
+/// Of f32 rows.
+std::string_view summed_variant_of(const MatmulProblem& p) {
+  static const auto names = [] {
+    std::map<DType, std::string> all;
+    std::vector<DType> types{DType::f32, DType::f16, DType::bf16};
+    types.insert(types.end(), std::begin(block_types), std::end(block_types));
+    for (const DType type : types) all[type] = fmt::format("{}_summed", variant_of(MatmulProblem{.b_type = type}));
+    return all;
+  }();
+  return names.at(p.b_type);
+}
+
 }  // namespace
 
 bool vector_legal(const MatmulProblem& p, const DeviceFacts& facts) {
@@ -83,7 +97,7 @@ bool vector_legal(const MatmulProblem& p, const DeviceFacts& facts) {
 
 bool normed_vector_legal(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {
   if (!vector_legal(p, facts) || p.batch > 1 || (gated && !p.transpose_b)) return false;
-  const int64_t bytes = share(p, facts, gated).sum_bytes(p) + 4 * p.m * normed_columns(p) + 8;
+  const int64_t bytes = share(p, facts, gated).sum_bytes(p) + 4 * p.m * normed_columns(p);
   return bytes <= std::min<int64_t>(facts.shared_memory, most_shared_bytes);
 }
 
@@ -116,11 +130,11 @@ void record_vector(Recorder& recorder, const MatmulWork& work, const VectorNeigh
                               .flags = whole.flags | (neighbours.shift ? MATMUL_SHIFT : 0),
                               .slots = neighbours.slots};
   recorder.dispatch({.kernel = "matmul_vector",
-                     .variant = variant_of(p),
+                     .variant = neighbours.weights ? summed_variant_of(p) : variant_of(p),
                      .constants = {shared.threads, work.activation, whole.m, p.transpose_b, a_aligned,
                                    work.b_aligned(grain), shared.subgroup, shared.team, shared.columns, neighbours.norm,
                                    neighbours.norm ? static_cast<uint32_t>(normed_columns(p)) : 8, neighbours.gated,
-                                   neighbours.chosen != 0, neighbours.weights != 0},
+                                   neighbours.chosen != 0},
                      .groups = spread_groups(facts, static_cast<uint64_t>(p.batch * groups_for(p.n, own))),
                      .subgroup_size = shared.subgroup > 1 ? shared.subgroup : 0},
                     args);
