@@ -66,6 +66,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"cohere", "Cohere2ForCausalLM"},
                                                         {"cohere2", "CohereForCausalLM"},
                                                         {"ernie4_5", "LlamaForCausalLM"},
+                                                        {"ernie4_5_moe", "Ernie4_5ForCausalLM"},
                                                         {"exaone4", "Olmo2ForCausalLM"},
                                                         {"hunyuan", "HunYuanMoEV1ForCausalLM"},
                                                         {"seed_oss", "LlamaForCausalLM"},

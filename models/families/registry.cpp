@@ -79,6 +79,7 @@ const Family families[] = {
     {{"deepseek_v2", "deepseek_v3", "glm4_moe_lite"}, make_deepseek},
     {{"cohere", "cohere2"}, make_cohere},
     {{"ernie4_5"}, make_ernie4_5},
+    {{"ernie4_5_moe"}, make_ernie4_5_moe},
     {{"exaone4"}, make_exaone4},
     {{"hunyuan_v1_dense"}, make_hunyuan},
     {{"seed_oss"}, make_seed_oss},

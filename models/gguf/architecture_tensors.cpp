@@ -20,13 +20,17 @@ std::vector<TensorRow> granite_4_feed_forward() {
           {"blk.{}.ffn_down", granite_4_down}};
 }
 
+/// DeepSeek's, GLM's and ERNIE's, but for what experts are chosen by.
+std::vector<TensorRow> shared_mixtures() {
+  return with(expert_tensors(), {{"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_experts.gate_proj"},
+                                 {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_experts.up_proj"},
+                                 {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_experts.down_proj"}});
+}
+
 /// DeepSeek's and GLM's.
 std::vector<TensorRow> deepseek_mixtures() {
-  return with(expert_tensors(),
-              {bare("blk.{}.exp_probs_b", "model.layers.{}.mlp.gate.e_score_correction_bias", ".bias"),
-               {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_experts.gate_proj"},
-               {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_experts.up_proj"},
-               {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_experts.down_proj"}});
+  return with(shared_mixtures(),
+              {bare("blk.{}.exp_probs_b", "model.layers.{}.mlp.gate.e_score_correction_bias", ".bias")});
 }
 
 }  // namespace
@@ -58,6 +62,12 @@ std::vector<TensorRow> shared_expert_tensors() {
           {"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_expert.gate_proj"},
           {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_expert.up_proj"},
           {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_expert.down_proj"}};
+}
+
+std::vector<TensorRow> ernie_moe_tensors() {
+  TensorRow bias = bare("blk.{}.exp_probs_b", "model.layers.{}.mlp.moe_statics.e_score_correction_bias", ".bias");
+  bias.order = RowOrder::one_row;
+  return with(shared_mixtures(), {bias});
 }
 
 std::vector<TensorRow> gpt_oss_tensors() {

@@ -32,6 +32,8 @@ std::vector<TensorRow> mixtral_tensors();
 std::vector<TensorRow> gpt_oss_tensors();
 /// LFM2's, of feed-forward layers and of mixtures.
 std::vector<TensorRow> lfm2_tensors();
+/// ERNIE 4.5's mixtures.
+std::vector<TensorRow> ernie_moe_tensors();
 /// GLM 4.5's.
 std::vector<TensorRow> glm4_moe_tensors();
 /// Those of latent attention and DeepSeek's mixtures. Older files have the heads' matrices for keys and values in one

@@ -31,7 +31,7 @@ using GgufReader = void(const GgufSettings& settings, nlohmann::json& config);
 GgufReader read_olmo2, read_cohere2, read_exaone4, read_mistral3, read_gemma2, read_gemma3, read_gpt_oss, read_phi3,
     read_stablelm, read_llama, read_granite;
 // Mixtures of experts.
-GgufReader read_qwen2_moe, read_glm4_moe, read_deepseek2;
+GgufReader read_qwen2_moe, read_glm4_moe, read_ernie4_5_moe, read_deepseek2;
 // Decoders whose layers are of unlike kinds.
 GgufReader read_qwen3_5, read_lfm2, read_gemma4, read_granite_hybrid;
 

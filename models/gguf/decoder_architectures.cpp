@@ -278,6 +278,17 @@ std::vector<GgufArchitecture> decoder_architectures() {
                  .keys = llama_keys(),
                  .fixed = {{"hidden_act", silu}, {"use_bias", {false}}},
                  .tensors = llama_tensors()});
+  all.push_back({.name = "ernie4_5-moe",
+                 .model_types = {"ernie4_5_moe"},
+                 .model_class = "Ernie4_5_MoeForCausalLM",
+                 .keys = with(llama_keys(), {{"expert_count", "moe_num_experts"},
+                                             {"expert_used_count", "moe_k"},
+                                             {"expert_feed_forward_length", "moe_intermediate_size"},
+                                             {"expert_shared_count", "moe_num_shared_experts"},
+                                             {"leading_dense_block_count", "moe_layer_start_index"},
+                                             {"interleave_moe_layer_step", "moe_layer_interval"}}),
+                 .fixed = {{"hidden_act", silu}, {"use_bias", {false}}},
+                 .tensors = with(llama_tensors(), ernie_moe_tensors())});
   all.push_back({.name = "arcee",
                  .model_types = {"arcee"},
                  .model_class = "ArceeForCausalLM",

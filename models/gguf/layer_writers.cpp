@@ -58,6 +58,14 @@ void add_glm4_moe(GgufPairs& pairs, const std::string& prefix, const json& confi
   add_decoder(pairs, prefix, config);
 }
 
+void add_ernie4_5_moe(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  const uint32_t layers = integer_in(config, "num_hidden_layers"), last = integer_in(config, "moe_layer_end_index");
+  check(last + 1 == layers, "a GGUF file can't say that layers behind {} of {} have no experts", last, layers);
+  pairs.add_integer(prefix + "expert_shared_feed_forward_length",
+                    integer_in(config, "moe_num_shared_experts") * integer_in(config, "moe_intermediate_size"));
+  add_decoder(pairs, prefix, config);
+}
+
 /// As llama.cpp computes it: one head of keys, whose first columns are the values.
 void add_deepseek2(GgufPairs& pairs, const std::string& prefix, const json& config) {
   const uint32_t rank = integer_in(config, "kv_lora_rank"), turned = integer_in(config, "qk_rope_head_dim");

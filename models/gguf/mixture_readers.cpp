@@ -31,6 +31,12 @@ void read_glm4_moe(const GgufSettings& settings, json& config) {
   config["use_qk_norm"] = settings.has_tensor("blk.0.attn_q_norm.weight");
 }
 
+/// llama.cpp has experts from the first layer with them to the last.
+void read_ernie4_5_moe(const GgufSettings& settings, json& config) {
+  read_decoder(settings, config);
+  config["moe_layer_end_index"] = -1;
+}
+
 /// Of attention the file says what llama.cpp computes, one head of keys, and apart ("_mla") how wide heads are; older
 /// ones, which have keys and values of all heads, say only that.
 void read_deepseek2(const GgufSettings& settings, json& config) {

@@ -23,8 +23,15 @@ void main() {
   const uint row = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x, id = gl_LocalInvocationID.x;
   if (row >= args.rows) return;
   const uint start = row * args.experts;
+  float peak, all = 0;
+  if (BIAS && !SIGMOID) {
+    peak = args.logits.v[start];
+    for (uint e = 1; e < args.experts; e++) peak = max(peak, args.logits.v[start + e]);
+    for (uint e = 0; e < args.experts; e++) all += exp(args.logits.v[start + e] - peak);
+  }
   for (uint e = id; e < args.experts; e += THREADS) {
     float score = args.logits.v[start + e];
+    if (BIAS && !SIGMOID) score = exp(score - peak) / all;
     if (SIGMOID) score = weights[e] = 1 / (1 + exp(-score));
     if (BIAS) score += args.bias.v[e];
     keys[e] = key_of(score);
@@ -39,7 +46,7 @@ void main() {
   }
   barrier();
   if (!SIGMOID) {
-    const float peak = args.logits.v[start + chosen[0]];
+    if (!BIAS) peak = args.logits.v[start + chosen[0]];
     for (uint e = id; e < args.experts; e += THREADS) weights[e] = exp(args.logits.v[start + e] - peak);
     barrier();
   }

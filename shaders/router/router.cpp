@@ -36,8 +36,10 @@ Types infer(const Node& node) {
         most_experts);
   check(count >= 1 && count <= logits.columns(), "[router] {} of {} experts are to be chosen", count, logits.columns());
   if (node.has_input(bias_input))
-    check(node.flag("sigmoid") && node.input_types[bias_input] == TensorType{{logits.columns()}},
-          "[router] bias is {}, needs f32 [{}], of sigmoids", node.in(bias_input).to_string(), logits.columns());
+    check((node.flag("sigmoid") || node.flag("normalised")) &&
+              node.input_types[bias_input] == TensorType{{logits.columns()}},
+          "[router] bias is {}, needs f32 [{}], of sigmoids or normalised weights", node.in(bias_input).to_string(),
+          logits.columns());
   check(logits.elements() < int64_t{1} << 31, "[router] logits is {}; kernels address at most 2^31 - 1 elements",
         logits.to_string());
   return {{logits.with_columns(count)}, {logits.with_columns(count), DType::i32}};
@@ -86,9 +88,9 @@ void reference(const Node& node, Inputs in, Outputs out) {
     const auto logit = [&](int64_t expert) { return logits[row * experts + expert]; };
     std::iota(order.begin(), order.end(), 0);
     const auto weight = [&](int64_t expert) { return sigmoid ? sigmoid_of(logit(expert)) : std::exp(logit(expert)); };
-    const auto score = [&](int64_t expert) {
-      return (sigmoid ? weight(expert) : logit(expert)) + (bias ? (*bias)[expert] : 0);
-    };
+    double all = 1;
+    for (int64_t e = 0; e < experts && !sigmoid; ++e) all = e == 0 ? weight(e) : all + weight(e);
+    const auto score = [&](int64_t expert) { return weight(expert) / all + (bias ? (*bias)[expert] : 0); };
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score(a) > score(b); });
     double sum = node.number("epsilon");
     for (int64_t i = 0; i < (normalised ? count : experts); ++i) sum += weight(order[static_cast<size_t>(i)]);
@@ -131,6 +133,10 @@ std::vector<Case> cases() {
   add_sigmoids({3, 61}, 5, false, 0, true);
   add_sigmoids({131, 61}, 8, true, 0.125, true);
   add_sigmoids({2, 257}, 8, true, 0, true);
+  for (const Shape& logits : {Shape{2, 3, 7}, Shape{131, 61}, Shape{2, 257}}) {
+    add(logits, 2, true, -3, 3);  // a softmax with a bias
+    list.back().inputs[bias_input].absent = false;
+  }
   return list;
 }
 

@@ -19,7 +19,8 @@ struct RouterRule {
 };
 
 /// The experts with the largest of each row's scores [.., E], of equal ones the one with the lower index, and their
-/// weights: softmax or sigmoids of the logits. `bias` [E], of sigmoids alone, is added to choose by, not to weights.
+/// weights: softmax or sigmoids of the logits. `bias` [E] is added to these scores to choose by, not to weights; those of
+/// a softmax are normalised then.
 /// Which experts are chosen is a constant to the gradient. NaN counts as larger than any number. Throws Error unless
 /// 1 <= count <= E and E <= most_experts.
 Routing router(Graph& graph, Value logits, const RouterRule& rule, Value bias = {});

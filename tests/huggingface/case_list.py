@@ -195,6 +195,11 @@ SMALL = {
                             attention_bias=True, use_qk_norm=True, n_routed_experts=5, num_experts_per_tok=2,
                             n_shared_experts=2, moe_intermediate_size=7, routed_scaling_factor=1.7,
                             first_k_dense_replace=1, rope_parameters=HALF_TURNS)),
+    "ernie4_5_moe": case("five experts, two a token by a softmax that a bias balances, and two that all tokens take, behind a "
+                         "layer without; tied head", 143, 13,
+                         rotary("ernie4_5_moe", "Ernie4_5_MoeForCausalLM", 2, 18, 3, 11, 61, 32, num_key_value_heads=1,
+                                moe_num_experts=5, moe_k=2, moe_num_shared_experts=2, moe_intermediate_size=7,
+                                moe_layer_start_index=1, rope_parameters=dict(rope_type="default", rope_theta=500000.0))),
     "deepseek_v2": case("latent attention, whose queries are one matrix; five experts, two a token, and two that all "
                         "tokens take, behind a layer without", 139, 13,
                         rotary("deepseek_v2", "DeepseekV2ForCausalLM", 2, 21, 3, 11, 61, 32, q_lora_rank=None,

@@ -8,13 +8,14 @@ RENAMED = {"nomic_bert": {"nomic_bert.layers.": "nomic_bert.encoder.layers.", "e
                           "self_attn.o_proj": "attn.out_proj", "mlp.up_proj": "mlp.fc11", "mlp.gate_proj": "mlp.fc12",
                           "mlp.down_proj": "mlp.fc2", "post_attention_layernorm": "norm1",
                           "post_mlp_layernorm": "norm2"},
-           "mixtral": {".mlp.": ".block_sparse_moe."}}
+           "mixtral": {".mlp.": ".block_sparse_moe."},
+           "ernie4_5_moe": {".gate.moe_statics.": ".moe_statics."}}
 JOINED = {"nomic_bert": (["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"], "attn.Wqkv")}
 
 # What each expert's matrices are called in files: gate, up and down, which modules have in two tensors of all experts.
 EXPERTS = {**dict.fromkeys(("lfm2_moe", "mixtral"), ("w1", "w3", "w2")),
            **dict.fromkeys(("glm4_moe", "olmoe", "qwen2_moe", "qwen3moe", "deepseek_v2", "deepseek_v3", "qwen3_next",
-                           "glm4_moe_lite"), ("gate_proj", "up_proj", "down_proj"))}
+                           "glm4_moe_lite", "ernie4_5_moe"), ("gate_proj", "up_proj", "down_proj"))}
 
 
 def experts_apart(tensors, gate, up, down):

@@ -48,7 +48,8 @@ struct Decoder {
     bool normalised = false;   ///< a token's weights sum to 1
     bool sigmoid = false;      ///< weights are sigmoids of logits, not shares of a softmax (DeepSeek-V3)
     double epsilon = 0;        ///< then added to the sum that they are divided by
-    bool choice_bias = false;  ///< then added to choose by
+    bool choice_bias = false;  ///< added to scores to choose by
+    bool choice_row = false;   ///< which files have as a matrix of one row
     double factor = 1;         ///< of what they give
     bool bias = false;         ///< of the router, and of all that the experts have
     /// Where files have those of all experts in one tensor each, how (see ParameterSpec::Stack).

@@ -26,15 +26,15 @@ std::vector<int64_t> plain_layers(const JsonObject& json) {
 
 }  // namespace
 
-void read_experts(const JsonObject& json, Decoder& d, int64_t fewest) {
+void read_experts(const JsonObject& json, Decoder& d, int64_t fewest, const char* chosen) {
   Decoder::Experts& experts = d.experts;
   // Versions of transformers write one name or another, whichever the family began with.
   const char* count = "num_experts";
-  for (const char* name : {"num_local_experts", "n_routed_experts"})
+  for (const char* name : {"num_local_experts", "n_routed_experts", "moe_num_experts"})
     if (json.has(name)) count = name;
   experts.count = integer_or(json, count, experts.count, fewest, most_experts);
-  experts.chosen = integer_or(json, "num_experts_per_tok", experts.chosen, experts.count > 0 ? 1 : 0, most_experts);
-  check(experts.count == 0 || experts.chosen <= experts.count, "{}: num_experts_per_tok is {}, {} is {}", json.name(),
+  experts.chosen = integer_or(json, chosen, experts.chosen, experts.count > 0 ? 1 : 0, most_experts);
+  check(experts.count == 0 || experts.chosen <= experts.count, "{}: {} is {}, {} is {}", json.name(), chosen,
         experts.chosen, count, experts.count);
   check(!boolean_or(json, "output_router_logits", false),
         "{}: output_router_logits, which adds the routers' balance to the loss, is not supported", json.name());
@@ -68,8 +68,8 @@ void read_one_group(const JsonObject& json, const Decoder& d, int64_t usual) {
 
 nlohmann::json one_group_keys() { return {{groups_key, 1}, {chosen_groups_key, 1}}; }
 
-nlohmann::json expert_keys(const Decoder& d, const char* count) {
-  return {{count, d.experts.count}, {"num_experts_per_tok", d.experts.chosen}};
+nlohmann::json expert_keys(const Decoder& d, const char* count, const char* chosen) {
+  return {{count, d.experts.count}, {chosen, d.experts.chosen}};
 }
 
 void read_qwen_experts(const JsonObject& json, Decoder& d, bool normalised) {

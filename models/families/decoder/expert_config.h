@@ -7,12 +7,13 @@
 
 namespace vkformer {
 
-/// Reads how many experts there are, at least `fewest`, and how many of them a token takes over the defaults in
-/// `d.experts`; all layers have them. Throws Error naming file and key for values that can't be, and for what is not
+/// Reads how many experts there are, at least `fewest`, and how many of them a token takes (`chosen`) over the defaults
+/// in `d.experts`; all layers have them. Throws Error naming file and key for values that can't be, and for what is not
 /// supported.
-void read_experts(const JsonObject& json, Decoder& d, int64_t fewest);
+void read_experts(const JsonObject& json, Decoder& d, int64_t fewest, const char* chosen = "num_experts_per_tok");
 /// What read_experts() reads, the number of experts under `count`, the name that the family's older files have.
-nlohmann::json expert_keys(const Decoder& d, const char* count = "num_experts");
+nlohmann::json expert_keys(const Decoder& d, const char* count = "num_experts",
+                           const char* chosen = "num_experts_per_tok");
 
 /// After read_experts(): gives as many of the first layers as `key` says a feed-forward layer instead.
 void read_plain_layers(const JsonObject& json, Decoder& d, const char* key, int64_t usual);

@@ -49,6 +49,10 @@ Value add_shared(Layers& layers, const Decoder& decoder, Value x, const std::str
   return expert_sum(graph, one_slot, activate(graph, Activation::tanh, z), add(graph, sum, half));
 }
 
+Shape choice_shape(const Decoder::Experts& experts) {
+  return experts.choice_row ? Shape{1, experts.count} : Shape{experts.count};
+}
+
 RouterRule rule_of(const Decoder::Experts& experts) {
   return {.count = experts.chosen,
           .normalised = experts.normalised,
@@ -79,7 +83,10 @@ Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string
   Graph& graph = layers.graph();
   const Decoder::Experts& experts = decoder.experts;
   const Value logits = layers.linear(x, join_names(name, experts.router), experts.count, {.bias = experts.bias});
-  const Value bias = experts.choice_bias ? layers.tensor(join_names(name, experts.choice), {experts.count}) : Value{};
+  const Value bias =
+      experts.choice_bias
+          ? reshape(graph, layers.tensor(join_names(name, experts.choice), choice_shape(experts)), {experts.count})
+          : Value{};
   Routing routing = router(graph, logits, rule_of(experts), bias);
   const double factor = experts.factor * decoder.residual_scale;
   if (factor != 1) routing.weights = scale(graph, routing.weights, factor);
@@ -109,7 +116,7 @@ void add_mixture(ParameterList& list, const Decoder& decoder, const std::string&
   const Decoder::Experts& experts = decoder.experts;
   list.linear(join_names(name, experts.router), decoder.width, experts.count, experts.bias);
   if (experts.choice_bias) {
-    list.zeros(join_names(name, experts.choice), {experts.count});
+    list.zeros(join_names(name, experts.choice), choice_shape(experts));
     list.last().training = ParameterSpec::Training::never;
   }
   if (experts.own_norms) {
