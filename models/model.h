@@ -83,8 +83,8 @@ struct Pass {
   // Over a cache of earlier positions.
   Value position = {};   ///< optional i32 [1]: where in the cache the first of the T positions goes
   int64_t capacity = 0;  ///< positions the cache holds: S of the mask
-  /// Most positions that this run sees, its own T among them (T: it begins at 0); 0: as many as the cache holds. See
-  /// Model::forms_keys.
+  /// Where keys and values of all that this run sees are to be formed (Model::forms_keys): most positions of that, its
+  /// own T among them (T: it begins at 0).
   int64_t seen = 0;
   /// Optional i32 [B]: what each row counts its first position as, when that is not `position`; or [B, T], each one.
   Value first_positions = {};
@@ -132,8 +132,9 @@ struct Model {
   bool padding_in_front = false;
   /// Its layers keep states of what went before (Role::state), which can't go back to an earlier position.
   bool recurrent = false;
-  /// Over a cache, runs of several positions form keys and values of all that they see, so how much that is matters.
-  bool forms_keys = false;
+  /// Latent attention: whether a run of so many positions of each row forms keys and values of the `seen` ones, its own
+  /// among them, that it sees behind a cache. From position 0 on all runs of several positions do.
+  std::function<bool(int64_t rows, int64_t positions, int64_t seen)> forms_keys = {};
   bool query_stream = false;                   ///< batches may have predictions (XLNet's language model)
   std::vector<std::string> dropout_keys = {};  ///< of the config: all probabilities of dropout
   double label_smoothing = 0;                  ///< of the training loss

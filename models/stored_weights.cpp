@@ -62,10 +62,20 @@ DType fitting_type(DType dtype, int64_t columns) {
 void store_weights_as(Model& model, const WantedType& wanted) {
   std::map<std::string, std::vector<std::pair<Node, size_t>>> uses;
   const auto visit = [&](const Graph& graph) {
-    for (const Node& node : graph.nodes())
-      for (size_t i = 0; i < node.inputs.size(); ++i)
-        if (node.inputs[i] && graph.info(node.inputs[i]).storage == Storage::persistent)
-          uses[graph.info(node.inputs[i]).name].emplace_back(node, i);
+    std::map<int32_t, Value> of_renamed;  // what a value is under another shape
+    for (const Node& node : graph.nodes()) {
+      if (node.op->renames_storage()) {
+        const auto before = of_renamed.find(node.inputs[0].id);
+        of_renamed[node.outputs[0].id] = before == of_renamed.end() ? node.inputs[0] : before->second;
+        continue;
+      }
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!node.inputs[i]) continue;
+        const auto renamed = of_renamed.find(node.inputs[i].id);
+        const ValueInfo& info = graph.info(renamed == of_renamed.end() ? node.inputs[i] : renamed->second);
+        if (info.storage == Storage::persistent) uses[info.name].emplace_back(node, i);
+      }
+    }
   };
   if (model.generates()) {
     const GeneratorShape smallest{.capacity = 1, .source_positions = model.has_encoder() ? 1 : 0};

@@ -8,6 +8,18 @@ namespace registry {
 OpList all();  // generated, see cmake/shaders.cmake
 }
 
+const Node* source_of(const Graph& graph, Value value) {
+  const int producer = graph.info(value).producer;
+  if (producer < 0) return nullptr;
+  const Node& node = graph.nodes()[static_cast<size_t>(producer)];
+  return node.op->renames_storage() ? source_of(graph, node.inputs[0]) : &node;
+}
+
+const Node* source_of(const Graph& graph, Value value, bool (*is)(const Node&)) {
+  const Node* node = source_of(graph, value);
+  return node && is(*node) ? node : nullptr;
+}
+
 const std::vector<const Op*>& all_ops() {
   static const std::vector<const Op*> ops = [] {
     OpList list = registry::all();

@@ -105,6 +105,11 @@ Types infer_types(const Node& node);
 /// Whether the node would take input i as `dtype`, with all else, its outputs included, as it is.
 bool takes(const Node& node, size_t input, DType dtype);
 
+/// The node that computes `value`, behind those that only rename storage; nullptr: none does. Adding nodes moves it.
+const Node* source_of(const Graph& graph, Value value);
+/// The same of one kind.
+const Node* source_of(const Graph& graph, Value value, bool (*is)(const Node&));
+
 /// All ops, sorted by name.
 const std::vector<const Op*>& all_ops();
 /// The op of that name, or nullptr.

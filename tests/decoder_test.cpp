@@ -289,6 +289,7 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
     says("lfm2", {{"layer_types", nullptr}, {"full_attn_idxs", {0, outside}}}, "layers' numbers, from 0 to 3");
   says("lfm2", {{"conv_L_cache", 1}}, "conv_L_cache");
   says("lfm2_moe", {{"num_experts_per_tok", 6}}, "num_experts_per_tok is 6, num_experts is 5");
+  says("ernie4_5_moe", {{"moe_k", 6}}, "moe_k is 6, moe_num_experts is 5");
   says("glm4_moe", {{"n_routed_experts", 1}}, "num_experts_per_tok is 2, n_routed_experts is 1");
   says("glm4_moe", {{"n_group", 5}}, "n_group is 5; experts that are chosen by groups are not supported");
   nlohmann::json of_v3 = fixture_config("deepseek_v3");

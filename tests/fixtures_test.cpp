@@ -107,6 +107,7 @@ const std::map<std::string, int> cases = {
     {"deepseek_v2", 55},
     {"deepseek_v3", 59},
     {"glm4_moe_lite", 65},
+    {"ernie4_5_moe", 52},
     {"gemma4", 55},
     {"gemma4_small", 95},
     {"gemma4_moe", 39},

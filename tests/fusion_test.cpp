@@ -88,6 +88,32 @@ std::vector<std::string> fused_parts(const Parts& parts, const DeviceFacts& fact
 
 using Names = std::vector<std::string>;
 
+/// Behind each of three tokens of every row, of which the last one has padding in front.
+std::vector<float> logits_of_tokens(Backend& backend, const Model& model, const GeneratorShape& shape,
+                                    const DeviceFacts* device) {
+  const GenerationPlan plan = plan_generation(model, shape, parameter_blocks(model.parameters, 1u << 30));
+  const std::shared_ptr<Store> store = backend.make_store(plan.layout);
+  write_constants(*store, model);
+  initialize(*store, model.parameters, 7);
+  const auto program = backend.compile(build_generation(model, plan.shape, 1, device), store);
+  const auto rows = static_cast<size_t>(shape.rows);
+  std::vector<float> logits;
+  for (const int32_t position : {0, 1, 2}) {
+    program->write("ids", some_ids(shape.rows, 23, 5 + position));
+    program->write("position", std::vector<int32_t>{position});
+    if (shape.left_padded) {
+      std::vector<int32_t> mask(rows * static_cast<size_t>(shape.capacity), 1), first(rows, position);
+      mask[(rows - 1) * static_cast<size_t>(shape.capacity)] = 0;
+      first.back() = position - 1;
+      program->write("mask", mask);
+      program->write("first_positions", first);
+    }
+    program->run();
+    for (const float logit : program->read("logits")) logits.push_back(logit);
+  }
+  return logits;
+}
+
 }  // namespace
 
 TEST_CASE("a norm, its product and a gate are one node where the product is dot's", "[fusion]") {
@@ -207,22 +233,10 @@ TEST_CASE("fused nodes give what they were", "[fusion]") {
   for (const nlohmann::json& config : configs) {
     INFO(config.dump());
     const Model model = testing::model_of(config);
-    const GenerationPlan plan =
-        plan_generation(model, {.capacity = 16}, parameter_blocks(model.parameters, 1u << 30), nullptr);
-    std::vector<std::vector<float>> logits;
-    for (const DeviceFacts* device : {static_cast<const DeviceFacts*>(nullptr), &facts}) {
-      const std::shared_ptr<Store> store = backend->make_store(plan.layout);
-      write_constants(*store, model);
-      initialize(*store, model.parameters, 7);
-      const auto program = backend->compile(build_generation(model, plan.shape, 1, device), store);
-      std::vector<float>& found = logits.emplace_back();
-      for (const int32_t position : {0, 1, 2}) {
-        program->write("ids", std::vector<int32_t>{5 + 3 * position});
-        program->write("position", std::vector<int32_t>{position});
-        program->run();
-        for (const float logit : program->read("logits")) found.push_back(logit);
-      }
+    for (const auto& [rows, cache] : {std::pair{int64_t{1}, DType::f32}, {1, DType::f16}, {3, DType::f32}}) {
+      const GeneratorShape shape{.rows = rows, .capacity = 16, .left_padded = rows > 1, .cache_type = cache};
+      const auto logits = [&](const DeviceFacts* device) { return logits_of_tokens(*backend, model, shape, device); };
+      CHECK(largest_difference(logits(nullptr), logits(&facts)) < 1e-6);
     }
-    CHECK(largest_difference(logits[0], logits[1]) < 1e-6);
   }
 }

@@ -34,11 +34,13 @@ inline std::vector<float> run_on_ramps(Program& program, const RampInputs& input
   return program.read("y");
 }
 
-/// Of two lists of one length; of others infinity.
+/// Of two lists of one length, and of numbers; else infinity.
 inline double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
   double largest = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    largest = std::max(largest, static_cast<double>(std::abs(a[i] - b[i])));
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const double difference = std::abs(a[i] - b[i]);
+    largest = std::isnan(difference) ? std::numeric_limits<double>::infinity() : std::max(largest, difference);
+  }
   return largest;
 }
 

@@ -34,7 +34,7 @@ bool is_of_rows(const ValueInfo& info) { return is_cache(info) || info.role == R
 
 std::string row_of(const std::string& cache, int64_t row) { return fmt::format("{}, row {}", cache, row); }
 
-/// Adds the node with inputs that it takes as they are, or all in f32.
+/// Adds the node with inputs that it takes as they are, or those that have become 16 bits in f32.
 Values add_with_caches(Rewritten& copy, const Node& node, Values inputs) {
   Node typed = node;
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -42,8 +42,9 @@ Values add_with_caches(Rewritten& copy, const Node& node, Values inputs) {
   try {
     infer_types(typed);
   } catch (const Error&) {
-    for (Value& input : inputs)
-      if (input && is_half(copy.graph.info(input).type.dtype)) input = cast(copy.graph, input, DType::f32);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i] && typed.input_types[i].dtype != node.input_types[i].dtype)
+        inputs[i] = cast(copy.graph, inputs[i], node.input_types[i].dtype);
   }
   return copy.graph.add(*node.op, std::move(inputs), node.attributes);
 }
@@ -198,8 +199,9 @@ RunShape prompt_run(const Model& model, const GeneratorShape& shape, int64_t len
   const int64_t positions = prompt_positions(shape, length, position);
   if (!model.forms_keys || positions <= 1) return positions;
   if (position == 0) return {positions, positions};
-  const auto seen = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(position + positions)));
-  return {positions, std::min(seen, shape.capacity)};
+  const auto all = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(position + positions)));
+  const int64_t seen = std::min(all, shape.capacity);
+  return model.forms_keys(shape.rows, positions, seen) ? RunShape{positions, seen} : RunShape{positions};
 }
 
 DType usual_cache_type(const Model& model, const DeviceFacts& device) {

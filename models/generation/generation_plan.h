@@ -58,12 +58,12 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape, 
 /// The same where they are yet to be laid out, in these blocks.
 GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
                                const std::vector<ParameterBlock>& blocks, const DeviceFacts* device = nullptr);
-/// What one run takes of each row.
+/// What one run takes of each row. Of two, the one that sees more has the larger temporaries, else the longer one.
 struct RunShape {
-  int64_t positions = 1;  ///< its next tokens
   int64_t seen = 0;       ///< Pass::seen
+  int64_t positions = 1;  ///< its next tokens
 
-  RunShape(int64_t positions, int64_t seen = 0) : positions(positions), seen(seen) {}
+  RunShape(int64_t positions, int64_t seen = 0) : seen(seen), positions(positions) {}
   auto operator<=>(const RunShape&) const = default;
 };
 /// One run; with a device, fused for it and with operands for its matrix cores (runtime/passes).

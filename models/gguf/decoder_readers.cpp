@@ -72,7 +72,7 @@ void read_decoder(const GgufSettings& settings, json& config) {
   } else {
     is_width("rope.dimension_count");
   }
-  const auto counted = {"num_experts", "num_local_experts", "n_routed_experts"};
+  const auto counted = {"num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"};
   check(!has_experts(settings) || std::ranges::any_of(counted, [&](const char* key) { return config.contains(key); }),
         "{}: key {}: mixtures of experts are not supported for this architecture", settings.shards().name(),
         settings.name("expert_count"));

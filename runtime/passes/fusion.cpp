@@ -32,14 +32,6 @@ std::vector<int> count_uses(const Graph& graph) {
   return uses;
 }
 
-/// What computes `value`, behind reshapes; nullptr: no node does.
-const Node* source_of(const Graph& graph, Value value) {
-  const int producer = graph.info(value).producer;
-  if (producer < 0) return nullptr;
-  const Node& node = graph.nodes()[static_cast<size_t>(producer)];
-  return node.op->renames_storage() ? source_of(graph, node.inputs[0]) : &node;
-}
-
 }  // namespace
 
 Graph fused(const Graph& graph, const DeviceFacts& facts) {
@@ -57,26 +49,28 @@ Graph fused(const Graph& graph, const DeviceFacts& facts) {
     if (gone.contains(&node)) return {inputs[0]};
     if (const auto found = cached.find(&node); found != cached.end())
       return {fuse_cache(copy.graph, graph, found->second, [&](Value value) { return copy.of(value); })};
-    Node behind = node;
-    behind.inputs = inputs;
+    const auto with_inputs = [&] {
+      Node changed = node;
+      changed.inputs = inputs;
+      return changed;
+    };
     if (is_cache_write(node) && used_once(node.inputs[1]))
-      if (const Value cache = fuse_cached_row(copy.graph, behind, facts)) return {cache};
+      if (const Value cache = fuse_cached_row(copy.graph, with_inputs(), facts)) return {cache};
     if (is_join_columns(node))
-      if (const Value query = fuse_latent_query(copy.graph, behind, facts)) return {query};
+      if (const Value query = fuse_latent_query(copy.graph, with_inputs(), facts)) return {query};
     const bool is_product = is_matmul(node), is_gate = is_gated_unit(node), is_sum = is_expert_sum(node);
     if (is_product || is_gate || is_sum)
       if (const Node* found = source_of(copy.graph, inputs[0])) {
         const Node source = *found;  // adding nodes moves the graph's
         Value y;
         if (is_product && (is_rms_norm(source) || is_layer_norm(source)) &&
-            (node.outputs.size() == 1 || unused(node.outputs[1]))) {
-          y = fuse_norm(copy.graph, source, behind, facts);
-        }
+            (node.outputs.size() == 1 || unused(node.outputs[1])))
+          y = fuse_norm(copy.graph, source, with_inputs(), facts);
         if (is_gate && used_once(node.inputs[0])) {
           y = fuse_gate(copy.graph, source, node, facts);
           if (!y) y = fuse_expert_gate(copy.graph, source, node, facts);
         }
-        if (is_sum && used_once(node.inputs[0])) y = fuse_expert_sum(copy.graph, source, behind, facts);
+        if (is_sum && used_once(node.inputs[0])) y = fuse_expert_sum(copy.graph, source, with_inputs(), facts);
         if (y) return {y};
       }
     return copy.graph.add(*node.op, std::move(inputs), node.attributes);

@@ -155,22 +155,17 @@ const Op cached_row_op = {.name = "cached_row",
                           .aliases = {in_cache},
                           .half_inputs = 1u << in_cache};
 
-const Node* producer(const Graph& graph, Value value, bool (*is)(const Node&)) {
-  const int node = graph.info(value).producer;
-  return node >= 0 && is(graph.nodes()[static_cast<size_t>(node)]) ? &graph.nodes()[static_cast<size_t>(node)]
-                                                                   : nullptr;
-}
-
 }  // namespace
 
 Value fuse_cached_row(Graph& graph, const Node& write, const DeviceFacts& facts) {
   const Shape& row = write.in(1);
   if (facts.is_cpu() || row[1] != 1 || row[2] != write.in(0)[2] || write.input_types[1].dtype != DType::f32) return {};
-  const Node* turn = producer(graph, write.inputs[1], is_rope);
-  const Node* norm = turn ? producer(graph, turn->inputs[0], is_head_norm) : nullptr;
-  if (!norm || turn->integer("heads") != 1 || turn->flag("inverse") || norm->integer("heads") != 1 ||
-      norm->integer("kv_heads") + norm->integer("plain_heads") > 0 || norm->input_types[0].dtype != DType::f32 ||
-      norm->in(1).columns() > turn->integer("column") || !is_legal(row[0], facts))
+  const Node* turn = source_of(graph, write.inputs[1], is_rope);
+  const Node* norm = turn ? source_of(graph, turn->inputs[0], is_head_norm) : nullptr;
+  if (!norm || turn->out(0) != row || norm->out(0) != row || turn->integer("heads") != 1 || turn->flag("inverse") ||
+      norm->integer("heads") != 1 || norm->integer("kv_heads") + norm->integer("plain_heads") > 0 ||
+      norm->input_types[0].dtype != DType::f32 || norm->in(1).columns() > turn->integer("column") ||
+      !is_legal(row[0], facts))
     return {};
   const Values inputs{norm->inputs[0], norm->inputs[1], turn->inputs[1], turn->has_input(2) ? turn->inputs[2] : Value{},
                       write.inputs[0], write.inputs[2]};

@@ -186,7 +186,7 @@ const Op expert_product_op = {.name = "expert_product",
 
 /// Whether the product would run on the kernel that takes in what is behind it.
 bool can_take_in(const Node& product, bool summed, const DeviceFacts& facts) {
-  if (!is_expert_matmul(product)) return false;
+  if (facts.is_cpu() || !is_expert_matmul(product)) return false;
   const std::vector<std::string_view> kernels = product.op->candidates(product, facts);
   return !kernels.empty() && kernels.front() == "vector" && is_legal(expert_problem(product), summed, facts);
 }
@@ -196,13 +196,17 @@ Value bias_of(const Node& product) { return product.has_input(expert_bias) ? pro
 }  // namespace
 
 Value fuse_expert_gate(Graph& graph, const Node& product, const Node& gate, const DeviceFacts& facts) {
-  if (!can_take_in(product, false, facts) || gate.has_input(1) || product.out(0).columns() % 2 != 0) return {};
+  if (!can_take_in(product, false, facts) || gate.has_input(1) || gate.in(0) != product.out(0) ||
+      product.out(0).columns() % 2 != 0)
+    return {};
   return graph.apply(expert_product_op, {product.inputs[0], product.inputs[1], product.inputs[2], bias_of(product)},
                      gate_attributes(gate.number("act")));
 }
 
 Value fuse_expert_sum(Graph& graph, const Node& product, const Node& sum, const DeviceFacts& facts) {
-  if (!can_take_in(product, true, facts) || !sum.has_input(1) || expert_problem(product).a_by_token) return {};
+  if (!can_take_in(product, true, facts) || !sum.has_input(1) || sum.in(0) != product.out(0) ||
+      expert_problem(product).a_by_token)
+    return {};
   Value weights = sum.inputs[1];
   double factor = 1;
   if (const int producer = graph.info(weights).producer; producer >= 0)

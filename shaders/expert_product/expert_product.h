@@ -1,9 +1,12 @@
 #pragma once
-// Products of a few tokens with the weights of their experts, with the op behind: the two thirds of a mixture's
-// dispatches while decoding that wait for each other. Not differentiable. Its kernel is matmul's "vector".
+// Products of a few tokens with the weights of their experts, with the op behind. For GPUs; not differentiable. Its
+// kernel is matmul's "vector".
 //
-//   gated    y[.., j, :] = gate(u, v), see gated_unit, of the halves u, v of x op(weight[e]) + bias[e]; y [.., k, N /
-//   2] summed   y = scale * (sum over j of weights[.., j] (x[.., j, :] op(weight[e]) + bias[e])) + residual; y [.., N]
+// gated:
+//   y[.., j, :] = gate(u, v), see gated_unit, of the halves u, v of x op(weight[e]) + bias[e]; y [.., k, N / 2]
+//
+// summed:
+//   y = scale * (sum over j of weights[.., j] (x[.., j, :] op(weight[e]) + bias[e])) + residual; y [.., N]
 //
 // where e = chosen[.., j], as in expert_matmul. Weights are [E, N, K], all of x is f32.
 

@@ -141,15 +141,6 @@ const Op latent_query_op = {.name = "latent_query",
                             .room = [](std::string_view) { return KernelRoom::gpu; },
                             .half_inputs = 1u << in_keys};
 
-/// What computes `value`, behind reshapes, if that is such a node.
-const Node* source_of(const Graph& graph, Value value, bool (*is)(const Node&)) {
-  const int producer = graph.info(value).producer;
-  if (producer < 0) return nullptr;
-  const Node& node = graph.nodes()[static_cast<size_t>(producer)];
-  if (node.op->renames_storage()) return source_of(graph, node.inputs[0], is);
-  return is(node) ? &node : nullptr;
-}
-
 }  // namespace
 
 Value fuse_latent_query(Graph& graph, const Node& join, const DeviceFacts& facts) {

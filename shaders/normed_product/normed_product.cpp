@@ -236,7 +236,7 @@ Value fuse_norm(Graph& graph, const Node& norm, const Node& product, const Devic
        {"transpose_b", p.transpose_b}});
 }
 
-// Gates from `clamped` on are no activations, which is all that the kernels know.
+// Gates from `clamped` on are no activations, which is all that "dot" knows.
 Value fuse_gate(Graph& graph, const Node& product, const Node& gate, const DeviceFacts& facts) {
   if (product.op != &normed_product_op || gate.has_input(1) || gated(product) || product.has_input(in_residual) ||
       product.integer("activation") != 0 || gate.integer("act") >= static_cast<int64_t>(Gate::clamped))

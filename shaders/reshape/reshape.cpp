@@ -21,7 +21,11 @@ Types infer(const Node& node) {
   const Shape shape(dimensions);
   check(shape.elements() == node.in(0).elements(), "[reshape] {} has {} elements, {} has {}", node.in(0).to_string(),
         node.in(0).elements(), shape.to_string(), shape.elements());
-  return {{shape, node.input_types[0].dtype}};
+  const DType dtype = node.input_types[0].dtype;
+  check(!is_blocks(dtype) || (shape.rank() > 0 && shape.columns() == node.in(0).columns()),
+        "[reshape] {} to {}: rows of {} stay as long as they are", node.in(0).to_string(), shape.to_string(),
+        name_of(dtype));
+  return {{shape, dtype}};
 }
 
 Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream) {

@@ -182,8 +182,9 @@ def save_decoders(size, width, inner, heads, kv):
     make("deepseek_v3", t.DeepseekV3ForCausalLM, t.DeepseekV3Config, **latent, q_lora_rank=96 if narrow else 256,
          kv_lora_rank=64 if narrow else 256, n_shared_experts=1, first_k_dense_replace=2, n_group=1, topk_group=1,
          rope_parameters=growing, scoring_func="sigmoid")
-    make("ernie4_5_moe", t.Ernie4_5_MoeForCausalLM, t.Ernie4_5_MoeConfig, **decoder, moe_num_experts=6, moe_k=3,
-         moe_num_shared_experts=2, moe_intermediate_size=96 if narrow else 256, moe_layer_start_index=1)
+    # llama.cpp's converter takes the shared experts for as wide as the inner width over the heads of keys.
+    make("ernie4_5_moe", t.Ernie4_5_MoeForCausalLM, t.Ernie4_5_MoeConfig, sentences, **head, moe_num_experts=6, moe_k=3,
+         moe_num_shared_experts=2 if narrow else 1, moe_intermediate_size=width, moe_layer_start_index=1)
     make("glm4_moe_lite", t.Glm4MoeLiteForCausalLM, t.Glm4MoeLiteConfig, **latent, q_lora_rank=96 if narrow else 256,
          kv_lora_rank=64 if narrow else 512, n_shared_experts=1, first_k_dense_replace=1,
          scoring_func="sigmoid", rms_norm_eps=1e-6)  # which is that of all norms in GGUF files

@@ -158,15 +158,14 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
   const auto add_program = [&](const std::string& what, const Graph& graph) {
     const MemoryPlan memory = backend->plan(graph, plan.layout);
     widen_blocks(workspace, memory.arena_blocks);
-    rows["inputs and outputs of " + what] = memory.step_bytes + memory.readback_bytes;
+    if (!what.empty()) rows["inputs and outputs of " + what] = memory.step_bytes + memory.readback_bytes;
   };
   if (model.has_encoder())
     add_program(fmt::format("a source of {} positions", plan.shape.source_positions), build_encoder(model, plan.shape));
-  const int64_t prompt = prompt_run(model, plan.shape, plan.shape.capacity).positions;
+  const RunShape prompt = prompt_run(model, plan.shape, plan.shape.capacity);
   for (const RunShape& run : prompt_runs(model, plan.shape, std::span(&plan.shape.capacity, 1)))
-    if (run.positions == prompt)
-      add_program(fmt::format("a prompt of {} positions", prompt),
-                  build_generation(model, plan.shape, run, &backend->facts()));
+    add_program(run == prompt ? fmt::format("a prompt of {} positions", prompt.positions) : "",
+                build_generation(model, plan.shape, run, &backend->facts()));
   add_program("a token", build_generation(model, plan.shape, 1, &backend->facts()));
   rows["temporaries"] = std::accumulate(workspace.begin(), workspace.end(), int64_t{0});
   return rows;

@@ -244,7 +244,10 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
     add_ones(head_unit_gain, decoder.head_width);
   const auto has = [&](Mixer mixer) { return std::ranges::count(decoder.layers, mixer, &Decoder::Layer::mixer) > 0; };
   model.recurrent = has(Mixer::delta_net) || has(Mixer::short_convolution) || has(Mixer::mamba);
-  model.forms_keys = has(Mixer::latent_attention);
+  if (has(Mixer::latent_attention))
+    model.forms_keys = [decoder](int64_t rows, int64_t positions, int64_t seen) {
+      return forming_pays(decoder, rows, positions, seen);
+    };
   if (has(Mixer::delta_net)) std::ranges::copy(delta_net_constants(decoder), std::back_inserter(model.constants));
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };

@@ -4,6 +4,7 @@
 #include "shaders/head_norm/head_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/reshape/reshape.h"
+#include "shaders/rows/rows.h"
 #include "shaders/slice/slice.h"
 #include "shaders/swap_axes/swap_axes.h"
 
@@ -55,25 +56,19 @@ AttentionOptions to_rows(const Decoder& d) {
           .scale = static_cast<float>(d.score_scale)};
 }
 
-/// Whether a pass of x [B, T, C] forms keys and values. Each position that is seen costs (plain + value_width) * rank
-/// multiply-adds a head, and so does each query where they are not formed, when each pair takes two to four times as
-/// many. That evens out at 170 to 400 queries, but only formed ones go to matrix cores.
-bool forms_keys(const Pass& pass, const Decoder& d, const Shape& x) {
-  constexpr int64_t fewest_queries = 128, most_values = int64_t{1} << 28;
-  if (!pass.position || pass.seen == x[1]) return true;
-  const int64_t values = x[0] * pass.seen * d.heads * (query_width(d) + d.latent.value_width);
-  return pass.seen > 0 && x[1] >= fewest_queries && values <= most_values;
-}
-
 /// The rows [B, S, width] that this pass sees: its own, or of the cache.
 KeysValues seen_rows(Layers& layers, Value own, const KeysValues& rows) {
   Graph& graph = layers.graph();
   const Shape shape = graph.shape(rows.k.value);
   const int64_t seen = layers.pass().seen;
   if (!rows.cached || seen == graph.shape(own)[1]) return {{own}, {own}};
-  const Value first = slice(graph, reshape(graph, rows.k.value, {shape[0], shape[1] * shape[2]}), 0, seen * shape[2]);
-  const Value first_rows = reshape(graph, first, {shape[0], seen, shape[2]});
-  return {{first_rows}, {first_rows}, true};
+  if (seen == shape[1]) return rows;
+  // Rows of one text are one piece.
+  const Value first =
+      shape[0] == 1 ? vkformer::rows(graph, rows.k.value, 0, seen)
+                    : slice(graph, reshape(graph, rows.k.value, {shape[0], shape[1] * shape[2]}), 0, seen * shape[2]);
+  const Value of_texts = reshape(graph, first, {shape[0], seen, shape[2]});
+  return {{of_texts}, {of_texts}, true};
 }
 
 /// Attention to keys and values that are made of the rows: [B, T, H * value_width].
@@ -117,7 +112,6 @@ Value attend_rows(Layers& layers, const Decoder& d, Value queries, const KeysVal
 
 Value latent_attention(Layers& layers, const Decoder& d, Value x, const std::string& name, int64_t index,
                        Value residual) {
-  Graph& graph = layers.graph();
   const int64_t turned = d.latent.turned;
   const int rotary = d.layers[static_cast<size_t>(index)].rotary;
   const Value queries =
@@ -126,11 +120,17 @@ Value latent_attention(Layers& layers, const Decoder& d, Value x, const std::str
   const Value row = turn_heads(layers, d, row_of(layers, d, x, name), rotary,
                                {.heads = 1, .width = turned, .turned = turned, .column = d.latent.rank});
   const KeysValues rows = layers.in_cache({{row}, {row}}, to_rows(d), fmt::format("cache.{}", index));
-  const Value attended = forms_keys(layers.pass(), d, graph.shape(x))
+  const Value attended = !layers.pass().position || layers.pass().seen > 0
                              ? attend_formed(layers, d, queries, seen_rows(layers, row, rows), name)
                              : attend_rows(layers, d, queries, rows, name);
   return layers.linear(attended, join_names(name, d.attention_output), d.width,
                        {.bias = d.output_bias, .scale = d.residual_scale, .residual = residual});
+}
+
+bool forming_pays(const Decoder& d, int64_t rows, int64_t positions, int64_t seen) {
+  constexpr int64_t fewest_positions = 128, most_values = int64_t{1} << 28;
+  return positions >= fewest_positions &&
+         rows * seen * d.heads * (query_width(d) + d.latent.value_width) <= most_values;
 }
 
 void add_latent_attention(ParameterList& list, const Decoder& d, const std::string& name) {

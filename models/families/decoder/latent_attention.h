@@ -14,6 +14,11 @@ namespace vkformer {
 /// K^T q . c, and the result V times the weighted sum of c.
 Value latent_attention(Layers& layers, const Decoder& decoder, Value x, const std::string& name, int64_t index,
                        Value residual);
+/// Whether `positions` of each row should form keys and values of `seen` ones that lie in a cache. Each of those costs
+/// (plain + value_width) * rank multiply-adds a head, and so does each position where they are not formed, when each
+/// pair takes two to four times as many. That evens out at 170 to 400 positions, but only formed ones go to matrix
+/// cores.
+bool forming_pays(const Decoder& decoder, int64_t rows, int64_t positions, int64_t seen);
 /// Its parameters.
 void add_latent_attention(ParameterList& list, const Decoder& decoder, const std::string& name);
 

@@ -90,6 +90,7 @@ Model make_ernie4_5_moe(const JsonObject& json) {
             .inner = 12288,
             .heads = 20,
             .kv_heads = 4,
+            .head_width = 0,
             .epsilon = 1e-5,
             .tied = true,
             .turns_neighbours = true,

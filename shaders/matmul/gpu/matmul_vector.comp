@@ -304,7 +304,7 @@ void main() {
     const Output own = output_of(o, id);
     if (!own.exists) continue;
 #ifdef SUMMED
-    for (uint slot = 0; slot < args.slots; slot++)
+    for (uint slot = 0; (args.flags & MATMUL_BIAS) != 0 && slot < args.slots; slot++)
       biases[o] += args.scale * slot_weights[slot] * bias_of(own.column + slot_matrices[slot] * args.n);
 #else
     const uint first_bias = CHOSEN ? matrix * args.n : 0;
