@@ -62,9 +62,9 @@ DType fitting_type(DType dtype, int64_t columns) {
 void store_weights_as(Model& model, const WantedType& wanted) {
   std::map<std::string, std::vector<std::pair<Node, size_t>>> uses;
   const auto visit = [&](const Graph& graph) {
-    std::map<int32_t, Value> of_renamed;  // what a value is under another shape
+    std::map<int32_t, Value> of_renamed;  // what a value is under another shape with rows as long
     for (const Node& node : graph.nodes()) {
-      if (node.op->renames_storage()) {
+      if (node.op->renames_storage() && node.in(0).columns() == node.out(0).columns()) {
         const auto before = of_renamed.find(node.inputs[0].id);
         of_renamed[node.outputs[0].id] = before == of_renamed.end() ? node.inputs[0] : before->second;
         continue;

@@ -1,5 +1,6 @@
 #include "shaders/expert_product/expert_product.h"
 
+#include "runtime/encoding/encoding.h"
 #include "shaders/elementwise/elementwise.h"
 #include "shaders/expert_matmul/expert_matmul.h"
 #include "shaders/expert_matmul/expert_problem.h"
@@ -160,8 +161,10 @@ std::vector<Case> cases() {
   add_sum({2, 3}, {5, 35, 36}, {.bias = true, .scale = 0.5});
   add_sum({3, 2}, {5, 7, 1032}, {.residual = true});
   add_sum({1, 4}, {7, 96, 56}, {.type = DType::f16, .bias = true, .residual = true});
+  add_sum({1, 2}, {3, 19, 40}, {.type = DType::bf16});
   add_sum({2, 2}, {5, 35, 64}, {.type = DType::q8_0, .residual = true});
-  add_sum({1, 3}, {5, 35, 256}, {.type = DType::q4_k});
+  for (const DType type : block_types)
+    if (type != DType::q8_0) add_sum({1, 3}, {5, 35, 256}, {.type = type});
   add_sum({1, 1}, {1, 1, 4}, {});
   return list;
 }
