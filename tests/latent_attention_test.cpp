@@ -61,7 +61,7 @@ TEST_CASE("keys and values are formed where many positions come at once, or all 
   CHECK(head_widths(training) == formed);
 }
 
-TEST_CASE("formed or not, over caches of any type, logits are the same", "[latent]") {
+TEST_CASE("formed or not, over caches of any type, logits are the same", "[latent][long]") {
   const auto backend = make_reference_backend();
   for (const DType weights : {DType::f32, DType::f16, DType::q8_0})
     for (const int64_t rows : {1, 2}) {

@@ -88,8 +88,8 @@ void reference(const Node& node, Inputs in, Outputs out) {
     const auto logit = [&](int64_t expert) { return logits[row * experts + expert]; };
     std::iota(order.begin(), order.end(), 0);
     const auto weight = [&](int64_t expert) { return sigmoid ? sigmoid_of(logit(expert)) : std::exp(logit(expert)); };
-    double all = 1;
-    for (int64_t e = 0; e < experts && !sigmoid; ++e) all = e == 0 ? weight(e) : all + weight(e);
+    double all = sigmoid ? 1 : 0;
+    for (int64_t e = 0; e < experts && !sigmoid; ++e) all += weight(e);
     const auto score = [&](int64_t expert) { return weight(expert) / all + (bias ? (*bias)[expert] : 0); };
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return score(a) > score(b); });
     double sum = node.number("epsilon");

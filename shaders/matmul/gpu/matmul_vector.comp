@@ -37,7 +37,7 @@
 // COLUMNS columns of y each and cut K among themselves. With b transposed a team's invocations are neighbours and read
 // 16 bytes each along K; otherwise teams are neighbours and read quads of columns in four rows of b at a time. Sums meet
 // by shuffles inside subgroups, then in shared memory. NORM and GATED take in the ops before and after, see
-// normed_product.h.
+// normed_product.h, SUMMED the sum of a token's experts, see expert_product.h.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_GOOGLE_include_directive : require

@@ -5,8 +5,8 @@
 
 namespace vkformer {
 
-/// What it can take in of the ops before and after, see normed_product.h, and which weights each product has, see
-/// expert_matmul.h.
+/// What it can take in of the ops before and after, see normed_product.h and expert_product.h, and which weights each
+/// product has, see expert_matmul.h.
 struct VectorNeighbours {
   uint32_t norm = 0;      ///< MATMUL_NORM_* of matmul_vector.args.h; 0: a is not to be normed
   uint64_t gain = 0;      ///< address
