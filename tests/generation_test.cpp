@@ -81,7 +81,7 @@ TEST_CASE("a batch of prompts of unlike lengths gives what each gives alone", "[
     check_batch(*backend, name, unlike);
 }
 
-TEST_CASE("a batch of sources of unlike lengths gives what each gives alone", "[generation]") {
+TEST_CASE("a batch of sources of unlike lengths gives what each gives alone", "[generation][long]") {
   const auto backend = make_reference_backend();
   for (const char* name : {"bart", "marian", "t5", "vaswani"}) check_batch(*backend, name, unlike);
 }

@@ -100,7 +100,7 @@ TEST_CASE("attention of 16-bit values goes to matrix cores where heads and rows 
   facts.shared_memory = 49152;
   for (bool backward : {false, true}) {
     CHECK(attention_candidates_of(facts, 64, backward).front() == "matrix");
-    CHECK(offered(attention_candidates_of(facts, 128, backward)) != backward);
+    CHECK(attention_candidates_of(facts, 128, backward).front() == (backward ? "matrix_wide" : "matrix"));
     CHECK(offered(attention_candidates_of(facts, 256, backward)) != backward);
     CHECK_FALSE(offered(attention_candidates_of(facts, 512, backward)));
     CHECK_FALSE(offered(attention_candidates_of(facts, 24, backward)));  // by 8, not by 16
@@ -227,6 +227,9 @@ TEST_CASE("attention has a check of its own", "[matrix_cores]") {
   facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "attention"; };
   CHECK(offered(candidates(facts, 1024, 1024, 1024)));
   for (const bool backward : {false, true}) CHECK_FALSE(offered(attention_candidates_of(facts, 64, backward)));
+  facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "wide_attention"; };
+  CHECK(offered(attention_candidates_of(facts, 128, false)));
+  CHECK_FALSE(offered(attention_candidates_of(facts, 128, true)));
 }
 
 TEST_CASE("a device is held to the products on matrix cores that another one offers", "[matrix_cores]") {

@@ -202,7 +202,7 @@ TEST_CASE("prompts on a device's matrix cores", "[matrix_cores][device]") {
     }
 }
 
-TEST_CASE("formed keys and values go to matrix cores", "[matrix_cores]") {
+TEST_CASE("formed keys and values go to matrix cores", "[matrix_cores][long]") {
   const DeviceFacts facts = device_with_matrix_cores();
   const auto reference = make_backend("reference");
   const Model model = stored_as(DType::f16, latent_config());

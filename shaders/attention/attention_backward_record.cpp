@@ -126,13 +126,17 @@ void attention_backward_record(Recorder& recorder, const Node& node) {
 
   args.target = targets.address(problem.k);
   args.target_v = targets.address(problem.v);
-  const uint32_t wanted = (args.target ? 1u : 0u) | (args.target_v ? 2u : 0u);
-  if (!wanted) return;
-  std::vector<Region> writes;
-  for (const HeadSource& source : {problem.k, problem.v})
-    if (targets.address(source)) writes.push_back(targets.region(source));
   // Margins were filled before delta, which both it and the query's kernel wait for.
-  dispatch(kernel.key_value(problem, facts, wanted), std::move(writes), args, true);
+  const auto dispatch_keys = [&](uint32_t wanted) {
+    std::vector<Region> writes;
+    if (wanted & 1u) writes.push_back(targets.region(problem.k));
+    if (wanted & 2u) writes.push_back(targets.region(problem.v));
+    if (wanted) dispatch(kernel.key_value(problem, facts, wanted), std::move(writes), args, true);
+  };
+  const uint32_t wanted = (args.target ? 1u : 0u) | (args.target_v ? 2u : 0u);
+  if (!kernel.keys_apart) return dispatch_keys(wanted);
+  dispatch_keys(wanted & 1u);
+  dispatch_keys(wanted & 2u);
 }
 
 }  // namespace vkformer

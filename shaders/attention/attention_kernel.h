@@ -26,7 +26,8 @@ struct AttentionKernel {
   int64_t (*scratch)(const AttentionProblem&) = nullptr;
 };
 
-/// One dispatch for each gradient.
+/// A dispatch for the gradient of queries, one for those of keys and values, which may also be two, one for that of the
+/// bias.
 struct AttentionBackwardKernel {
   std::string_view name;
   KernelRoom room;
@@ -37,6 +38,7 @@ struct AttentionBackwardKernel {
   Launch (*key_value)(const AttentionProblem&, const DeviceFacts&, uint32_t wanted);
   Launch (*bias)(const AttentionProblem&, const DeviceFacts&);
   std::string_view variant = "f32";
+  bool keys_apart = false;  ///< a dispatch computes the gradient of keys or of values, not both
 };
 
 /// Of a kernel that takes the problem's types beside f32.

@@ -289,13 +289,28 @@ Family windowed_halves() {
 
 /// Wide heads, whose results two workgroups share on matrix cores.
 Family wide_halves() {
-  return {
-      256,
-      192,
-      {{.sizes = {2, 41, 53, 2, 1}, .window = 30},
-       {.sizes = {1, 70, 70, 2, 2}, .layout = Layout::packed, .causal = false, .size = 2, .masks = 1, .mask_rows = 70}},
-      DType::f16,
-      false};
+  return {256,
+          192,
+          {{.sizes = {2, 41, 53, 2, 1}, .window = 30},
+           {.sizes = {1, 70, 70, 2, 2}, .layout = Layout::packed, .causal = false, .size = 2, .window = 67}},
+          DType::f16,
+          false};
+}
+
+/// Heads whose gradients of keys and of values are a dispatch each on matrix cores.
+Family wider_halves() {
+  return {128,
+          96,
+          {{.sizes = {2, 41, 53, 2, 1}, .dropout = 0.25, .window = 30, .softcap = 4},
+           {.sizes = {1, 70, 70, 2, 2},
+            .layout = Layout::packed,
+            .causal = false,
+            .dropout = 0.25,
+            .size = 2,
+            .window = 67,
+            .softcap = 4}},
+          DType::f16,
+          false};
 }
 
 /// bf16 differs from f16 by a type.
@@ -307,6 +322,7 @@ Family masked_bf16() {
           false};
 }
 
+Family wider_bf16() { return {128, 96, {{.sizes = {1, 41, 53, 2, 1}}}, DType::bf16, false}; }
 Family wide_bf16() { return {256, 192, {{.sizes = {1, 41, 53, 2, 1}}}, DType::bf16, false}; }
 
 /// f32 queries over caches of 16 bits: one, few and many.
@@ -349,7 +365,8 @@ std::vector<Family> float_families() {
   return {plain(), ruled(), windowed_dropout(), masked_dropout(), wide_bias(), widest()};
 }
 std::vector<Family> half_families() {
-  return {plain_halves(), ruled_halves(), windowed_halves(), wide_halves(), masked_bf16(), wide_bf16()};
+  return {plain_halves(), ruled_halves(), windowed_halves(), wide_halves(),
+          wider_halves(), masked_bf16(),  wider_bf16(),      wide_bf16()};
 }
 std::vector<Family> cache_families() { return {half_caches(), half_caches_bf16()}; }
 

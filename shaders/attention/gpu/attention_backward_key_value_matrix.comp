@@ -5,13 +5,15 @@
 // variant f16_through_floats: -DHALF=1 -DTHROUGH_FLOATS
 // variant bf16: -DHALF=2 -DTHROUGH_FLOATS
 // Gradients of keys and values on matrix cores: a subgroup computes ROWS keys of one key head, the workgroup walks over
-// the queries of all heads that share it, in order. Scores lie transposed: a row is a key, a column a query.
+// the queries of all heads that share it, in order. Scores lie transposed: a row is a key, a column a query. Of wide
+// heads registers hold one of the two gradients, and a dispatch computes no other.
 #extension GL_GOOGLE_include_directive : require
 #define ATTENTION_PUSH AttentionBackwardArgs
 #define VECTOR_TILES 2 /* log_sum_exp and delta of the staged queries, the same in every row */
 #include "shaders/attention/gpu/attention_matrix.glsl"
 
 const int delta_at = ROWS * strip_stride;
+const bool wants_k = (wanted & 1u) != 0, wants_v = (wanted & 2u) != 0;
 
 // What is added to the scores of queries t .. t + 3 and key s; no key is seen by queries past the end.
 vec4 offsets_of_queries(int batch, int head, int t, int s, int shift) {
@@ -44,10 +46,12 @@ void main() {
   barrier();
   LOAD_OWN(k, head_steps, head_packs)
   barrier();
-  stage_own(args.source.v, v_base, args.source.v_stride, first, args.source.keys, value_packs);
-  barrier();
-  LOAD_OWN(v, value_steps, value_packs)
-  barrier();
+  if (wants_k) {
+    stage_own(args.source.v, v_base, args.source.v_stride, first, args.source.keys, value_packs);
+    barrier();
+    LOAD_OWN(v, value_steps, value_packs)
+    barrier();
+  }
 
   Sums gradient_k[head_tiles], gradient_v[value_tiles];
   [[unroll]] for (int n = 0; n < head_tiles; n++) gradient_k[n] = Sums(0.0);
@@ -93,12 +97,14 @@ void main() {
     Sums score[block_tiles], slope[block_tiles], bend[block_tiles];
     MULTIPLY_ROWS(score, k, head_steps, stage, head_stride)
     SCALE_SCORES(score)
-    if (has_softcap)
+    if (has_softcap && wants_k)
       [[unroll]] for (int j = 0; j < block_tiles; j++) { EACH(bend[j], i, slope_of(score[j][i])) }
     if (has_mask || has_bias || t < common_begin || t + BLOCK > common_end)
       ADD_OFFSETS(score, offsets_of_queries(batch, head, t + 4 * quad, own_first + row, shift))
 
-    MULTIPLY_ROWS(slope, v, value_steps, stage + values_at, value_stride)
+    if (wants_k) {
+      MULTIPLY_ROWS(slope, v, value_steps, stage + values_at, value_stride)
+    }
     if (has_dropout) {  // factors of four keys, which are four rows
       const int row_base = (batch * args.source.heads + head) * args.source.queries;
       for (int e = lane(); e < ROWS / 4 * BLOCK; e += SUBGROUP) {
@@ -110,26 +116,23 @@ void main() {
       subgroupBarrier();
     }
     [[unroll]] for (int j = 0; j < block_tiles; j++) {
-      Sums log_sum_exp, delta;
+      Sums log_sum_exp, delta, keep;
       LOAD_TILE(log_sum_exp, vectors, j);
-      LOAD_TILE(delta, vectors + delta_at, j);
       EACH(score[j], i, exp2(score[j][i] - log_sum_exp[i]))
-      if (has_dropout) {
-        Sums keep;
-        LOAD_TILE(keep, strip(), j);
-        slope[j] = score[j] * (slope[j] * keep - delta);
-        score[j] = score[j] * keep;
-      } else {
-        slope[j] = score[j] * (slope[j] - delta);
+      if (has_dropout) LOAD_TILE(keep, strip(), j);
+      if (wants_k) {
+        LOAD_TILE(delta, vectors + delta_at, j);
+        slope[j] = score[j] * ((has_dropout ? slope[j] * keep : slope[j]) - delta);
+        if (has_softcap) slope[j] = slope[j] * bend[j];
       }
-      if (has_softcap) slope[j] = slope[j] * bend[j];
+      if (has_dropout) score[j] = score[j] * keep;
     }
     if (has_dropout) subgroupBarrier();
-    if ((wanted & 2u) != 0) {
+    if (wants_v) {
       ADD_WEIGHTED(gradient_v, value_tiles, score, stage + values_at, value_stride)
       subgroupBarrier();
     }
-    if ((wanted & 1u) != 0) {
+    if (wants_k) {
       ADD_WEIGHTED(gradient_k, head_tiles, slope, stage, head_stride)
     }
     if (STAGES > 1) {
@@ -139,11 +142,11 @@ void main() {
   }
   subgroupBarrier();
 
-  if ((wanted & 1u) != 0) {
+  if (wants_k) {
     [[unroll]] for (int n = 0; n < head_tiles; n++) gradient_k[n] = gradient_k[n] * args.source.scale;
     STORE_OWN(args.target, k_base, args.source.k_stride, first, args.source.keys, gradient_k, head_tiles)
   }
-  if ((wanted & 2u) != 0) {
+  if (wants_v) {
     STORE_OWN(args.target_v, v_base, args.source.v_stride, first, args.source.keys, gradient_v, value_tiles)
   }
 }

@@ -181,7 +181,7 @@ Launch bias_tiles_launch(const AttentionProblem& problem, const DeviceFacts& fac
 // --- matrix cores ---
 
 constexpr int64_t widest_forward = 256, widest_part = 128;  ///< sums of more columns are more than registers hold
-constexpr int64_t widest_backward = 64;                     ///< twice as many sums
+constexpr int64_t widest_backward = 128, widest_pair = 64;  ///< of keys and values together
 constexpr AttentionMatrixNeeds query_needs{.block = 32, .least_block = 16},
     key_value_needs{.block = 32, .least_block = 16, .vector_tiles = 2};
 
@@ -201,9 +201,13 @@ bool matrix_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
          facts.has_matrix_attention(problem.type, wide ? "wide_attention" : "attention");
 }
 
+template <bool wide>
 bool matrix_backward_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return widest_head(problem) <= widest_backward && attention_matrix_layout(query_needs, problem, facts) &&
-         attention_matrix_layout(key_value_needs, problem, facts) && facts.has_matrix_attention(problem.type);
+  const int64_t width = widest_head(problem);
+  return (width > widest_pair) == wide && width <= widest_backward &&
+         attention_matrix_layout(query_needs, problem, facts) &&
+         attention_matrix_layout(key_value_needs, problem, facts) &&
+         facts.has_matrix_attention(problem.type, wide ? "wide_attention" : "attention");
 }
 
 /// Where they are not emulated: on an H200 they take a third of the time of tiles.
@@ -286,12 +290,21 @@ constexpr AttentionKernel kernels[] = {
 constexpr AttentionBackwardKernel backward_kernels[] = {
     {.name = "matrix",
      .room = KernelRoom::gpu,
-     .legal = matrix_backward_legal,
+     .legal = matrix_backward_legal<false>,
      .first = matrix_first,
      .halves = true,
      .query = matrix_query_launch,
      .key_value = matrix_key_value_launch,
      .bias = bias_tiles_launch<tile32>},
+    {.name = "matrix_wide",
+     .room = KernelRoom::gpu,
+     .legal = matrix_backward_legal<true>,
+     .first = matrix_first,
+     .halves = true,
+     .query = matrix_query_launch,
+     .key_value = matrix_key_value_launch,
+     .bias = bias_tiles_launch<tile32>,
+     .keys_apart = true},
     {.name = "tiled64_8x4",
      .room = KernelRoom::gpu,
      .legal = tile64_legal<tile64_8x4, 1, 128>,
