@@ -15,6 +15,11 @@ int64_t width_of(const Model& model) {
   return 0;
 }
 
+TensorType Model::source_type(int64_t sources, int64_t positions) const {
+  if (frame_columns == 0) return {{sources, positions}, DType::i32};
+  return {{sources, positions * frames_per_position, frame_columns}, DType::f32};
+}
+
 int64_t Model::parameter_count() const {
   return std::accumulate(parameters.begin(), parameters.end(), int64_t{0},
                          [](int64_t sum, const ParameterSpec& p) { return sum + p.shape.elements(); });
@@ -42,18 +47,20 @@ void check_gaps(const Model& model, std::span<const int32_t> mask, size_t positi
 
 }  // namespace
 
+std::span<const int32_t> integers_of(const Feed& feed, std::string_view input) {
+  const auto found = std::ranges::find(feed, input, &Feed::value_type::first);
+  return found == feed.end() ? std::span<const int32_t>() : std::get<std::span<const int32_t>>(found->second);
+}
+
 void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
-  const auto values_of = [&](std::string_view input) {
-    const auto found = std::find_if(feed.begin(), feed.end(), [&](const auto& entry) { return entry.first == input; });
-    return found == feed.end() ? std::span<const int32_t>() : found->second;
-  };
+  const auto values_of = [&](std::string_view input) { return integers_of(feed, input); };
   const auto check_below = [&](std::string_view input, const char* what, int64_t limit) {
     for (int32_t value : values_of(input))
       check(value >= 0 && value < limit, "{} holds {}; the model has {} {}, from 0 to {}", input, value, limit, what,
             limit - 1);
   };
   check_below("ids", "ids", model.vocabulary);
-  check_below("source", "ids", model.input_vocabulary());
+  if (model.frame_columns == 0) check_below("source", "ids", model.input_vocabulary());
   if (model.segments > 0) check_below("segments", "token types", model.segments);  // else add_inputs refuses them
   for (int32_t position : values_of("positions"))
     check(position >= 0 && position < shape.positions, "positions hold {}; they are numbers within a row of {}",
@@ -76,21 +83,26 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
 }
 
 void write_feed(Program& program, const Feed& feed) {
-  for (const auto& [name, values] : feed) program.write(std::string(name), values);
+  for (const auto& [name, values] : feed)
+    std::visit([&](const auto& span) { program.write(std::string(name), span); }, values);
 }
 
 Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
   const int64_t B = shape.rows, T = shape.positions, S = shape.source_positions;
   check(B >= 1 && T >= 1 && S >= 0, "a batch of {} x {} positions was asked for; both must be at least 1", B, T);
-  check(model.context == 0 || std::max(T, S) <= model.context,
-        "a sequence of {} positions is too long; the model has {}, as its config says", std::max(T, S), model.context);
+  for (const auto& [positions, most] : {std::pair{T, model.context}, std::pair{S, model.source_limit()}})
+    check(most == 0 || positions <= most,
+          "a sequence of {} positions is too long; the model has {}, as its config says", positions, most);
   check(model.has_encoder() == (S > 0), "{} has {} encoder, but the batch has {} source positions", model.family,
         model.has_encoder() ? "an" : "no", S);
   const auto integers = [&](const char* name, const Shape& dimensions) {
     return graph.input(name, dimensions, DType::i32);
   };
   Pass pass{.ids = integers("ids", {B, T})};
-  if (S > 0) pass.source = integers("source", {B, S});
+  if (S > 0) {
+    const TensorType source = model.source_type(B, S);
+    pass.source = graph.input("source", source.shape, source.dtype);
+  }
   if (shape.predictions > 0) {
     check(model.query_stream, "{} has no query stream, but the batch has predictions", model.family);
     const Value order = integers("order", {B, T});

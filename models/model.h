@@ -4,6 +4,7 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <variant>
 
 #include "runtime/backend.h"
 #include "runtime/files/json_file.h"
@@ -92,7 +93,7 @@ struct Pass {
   Value first() const { return first_positions ? first_positions : position; }
 
   // Encoder-decoder.
-  Value source = {};       ///< i32 [sources, S]: the encoder's ids
+  Value source = {};       ///< i32 [sources, S]: the encoder's ids; or its frames, see Model::source_type()
   Value source_mask = {};  ///< optional i32 [sources, S]
   Value memory = {};       ///< the encoder's output [sources, S, C]; absent: the decoder reads the cache of remember()
   int64_t sources = 0, source_capacity = 0;  ///< of that cache; B is a multiple of `sources` (beams lie side by side)
@@ -124,6 +125,10 @@ struct Model {
   int64_t vocabulary = 0;
   int64_t source_vocabulary = 0;  ///< of an encoder with a vocabulary of its own; 0: it shares the decoder's
   int64_t context = 0;            ///< most positions; 0: no limit
+  int64_t source_context = 0;     ///< those of an encoder that has not the decoder's number; 0: it has
+  /// An encoder that reads sound: columns of a frame (log-mel filters), and how many frames become one of its
+  /// positions. 0: it reads ids.
+  int64_t frame_columns = 0, frames_per_position = 1;
   int64_t layers = 0;
   int64_t segments = 0;  ///< token types: values of "segments" lie below; 0: it takes no segments
   /// RoBERTa: the id of padding; -1: none. Positions are counted over the ids that are not padding.
@@ -156,6 +161,11 @@ struct Model {
   bool generates() const { return task == Task::causal || task == Task::seq2seq; }
   /// The vocabulary that an encoder, or a model without one, reads.
   int64_t input_vocabulary() const { return source_vocabulary > 0 ? source_vocabulary : vocabulary; }
+  /// Of a batch of so many sources of so many of the encoder's positions: i32 [sources, positions], or f32 frames
+  /// [sources, positions * frames_per_position, frame_columns].
+  TensorType source_type(int64_t sources, int64_t positions) const;
+  /// Most positions of the encoder; 0: no limit.
+  int64_t source_limit() const { return source_context > 0 ? source_context : context; }
   int64_t parameter_count() const;
 };
 
@@ -181,8 +191,11 @@ struct BatchShape {
   bool operator==(const BatchShape&) const = default;
 };
 
-/// Integers for the inputs of a program, by name.
-using Feed = std::vector<std::pair<std::string_view, std::span<const int32_t>>>;
+/// Values for the inputs of a program, by name: integers, or the frames of a source.
+using FeedValues = std::variant<std::span<const int32_t>, std::span<const float>>;
+using Feed = std::vector<std::pair<std::string_view, FeedValues>>;
+/// The integers of one input; none where there is no such input.
+std::span<const int32_t> integers_of(const Feed& feed, std::string_view input);
 void write_feed(Program& program, const Feed& feed);
 
 /// Throws Error for integers that can't be the inputs of a batch of this shape: ids and token types that the model has

@@ -103,7 +103,7 @@ TEST_CASE("wrong encoder-decoder configs name the file and the key", "[encoder_d
   const auto says = [](const std::string& family, const nlohmann::json& changes, const std::string& word) {
     check_refused(config_of(family, changes), word);
   };
-  for (const std::string family : {"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus"}) {
+  for (const std::string family : {"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus", "whisper"}) {
     CHECK(message_of(config_of(family, nlohmann::json::object())) == "accepted");
     says(family, {{"vocab_size", 0}}, "vocab_size");
     CHECK(message_of(config_of(family, {{"vocab_size", nullptr}})) == "accepted");
@@ -117,14 +117,18 @@ TEST_CASE("wrong encoder-decoder configs name the file and the key", "[encoder_d
   says("vaswani", {{"positions", "learned"}}, "learned");
   says("marian", {{"decoder_vocab_size", 31}}, "share_encoder_decoder_embeddings");
   says("m2m_100", {{"d_model", 3}, {"decoder_attention_heads", 3}}, "too narrow");
+  says("whisper", {{"d_model", 3}, {"decoder_attention_heads", 3}}, "too narrow");
+  says("whisper", {{"tie_word_embeddings", false}}, "tie_word_embeddings");
+  says("whisper", {{"num_mel_bins", 0}}, "num_mel_bins");
+  says("whisper", {{"max_source_positions", 0}}, "max_source_positions");
   says("bart", {{"share_encoder_decoder_embeddings", false}}, "share one embedding");
   says("bart", {{"architectures", {"BartForQuestionAnswering"}}}, "BartForQuestionAnswering");
   says("pegasus", {{"architectures", {"PegasusForSequenceClassification"}}}, "PegasusForSequenceClassification");
 }
 
 TEST_CASE("the encoder-decoder config that is written describes the model that was read", "[encoder_decoder]") {
-  for (const std::string family : {"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus"}) {
-    const Model model = changed_model(family, {{"tie_word_embeddings", family != "bart"}, {"pad_token_id", 3}});
+  for (const std::string family : {"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus", "whisper"}) {
+    const Model model = changed_model(family, {{"tie_word_embeddings", family != "bart"}, {"pad_token_id", 3}, {"max_source_positions", 7}});
     const Model again = make_model(JsonObject::parse(model.config->dump(), "config.json"));
     CHECK(*again.config == *model.config);
     CHECK(again.parameter_count() == model.parameter_count());

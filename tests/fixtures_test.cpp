@@ -40,6 +40,7 @@ const std::map<std::string, int> cases = {
     {"mpnet_mlm", 54},
     {"ops", 170},
     {"pegasus", 66},
+    {"whisper", 83},
     {"qwen2", 42},
     {"roberta_cls", 37},
     {"roberta_mlm", 54},

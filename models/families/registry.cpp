@@ -105,7 +105,7 @@ const Family families[] = {
       "nomic_bert"},
      [](const JsonObject& config) { return make_bert(BertConfig::from_json(config)); }},
     {{"modernbert"}, [](const JsonObject& config) { return make_modern_bert(ModernBertConfig::from_json(config)); }},
-    {{"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus"},
+    {{"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus", "whisper"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
     {{"t5", "mt5"}, [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); }, settle_t5_head},
     {{"xlnet"}, [](const JsonObject& config) { return make_xlnet(XlnetConfig::from_json(config)); }},

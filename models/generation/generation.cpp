@@ -89,6 +89,16 @@ void Generator::encode(std::span<const int32_t> source, std::span<const int32_t>
   encoder_->run();
 }
 
+void Generator::encode(std::span<const float> frames) {
+  const TensorType source = model_.source_type(shape_.sources, shape_.source_positions);
+  check(model_.frame_columns > 0 && std::ssize(frames) == source.elements(),
+        "{} values were given; this {} model's sources have {}", frames.size(), model_.family,
+        source.shape.to_string());
+  source_mask_.assign(static_cast<size_t>(shape_.sources * shape_.source_positions), 1);
+  write_feed(encoder(), {{"source", frames}, {"source_mask", source_mask_}, {"position", std::vector<int32_t>{0}}});
+  encoder_->run();
+}
+
 void Generator::check_tokens(std::span<const int32_t> tokens) const {
   for (int32_t token : tokens)
     check(token >= 0 && token < model_.vocabulary, "token {} is outside the vocabulary of {}", token,

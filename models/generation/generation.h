@@ -40,6 +40,8 @@ class Generator {
   /// Encoder-decoder: runs the encoder once and keeps what the decoder's layers need of it. `mask` is 0 for padding;
   /// empty: there is none.
   void encode(std::span<const int32_t> source, std::span<const int32_t> mask = {});
+  /// The same of sources of frames, of all positions of the shape's sources: see Model::source_type().
+  void encode(std::span<const float> frames);
   /// Runs the prompts (for a decoder behind an encoder: the start ids) from position 0 and gives the logits after their
   /// last tokens, [rows, V], or what the shape says of choices, [rows, shape().choices]. `pads`: how many of each row's
   /// first ids are padding (with left_padded). Throws Error when they are empty, longer than the capacity, or have an

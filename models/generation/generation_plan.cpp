@@ -78,9 +78,9 @@ void add_cache(StoreLayout& layout, const std::string& name, const TensorType& t
 
 Graph build_encoder(const Model& model, const GeneratorShape& shape, const DeviceFacts* device) {
   Graph graph;
-  const Shape ids{shape.sources, shape.source_positions};
-  Pass pass{.source = graph.input("source", ids, DType::i32)};
-  pass.source_mask = graph.input("source_mask", ids, DType::i32);
+  const TensorType source = model.source_type(shape.sources, shape.source_positions);
+  Pass pass{.source = graph.input("source", source.shape, source.dtype)};
+  pass.source_mask = graph.input("source_mask", {shape.sources, shape.source_positions}, DType::i32);
   pass.position = graph.input("position", {1}, DType::i32);
   pass.memory = model.encode(graph, pass);
   model.remember(graph, pass);
@@ -230,20 +230,20 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& asked, 
                                const DeviceFacts* device) {
   check(model.generates(), "this {} model does not write text", model.family);
   GenerationPlan plan{.shape = asked, .layout = std::move(weights)};
-  const auto limited = [&](int64_t positions) {
-    if (model.context == 0) return positions > 0 ? positions : usual_positions;
-    return positions > 0 ? std::min(positions, model.context) : model.context;
+  const auto limited = [](int64_t positions, int64_t most) {
+    if (most == 0) return positions > 0 ? positions : usual_positions;
+    return positions > 0 ? std::min(positions, most) : most;
   };
   if (asked.choices > most_top_k || (device && device->is_cpu())) plan.shape.choices = 0;
   // The rows of the largest blocks on matrix cores: whole workgroups take no others.
   if (device && !device->is_cpu()) plan.shape.prompt_step = 128;
-  plan.shape.capacity = limited(asked.capacity);
+  plan.shape.capacity = limited(asked.capacity, model.context);
   if (asked.apart) {  // each row begins with a whole vector
     check(!model.has_encoder() && !asked.left_padded && plan.shape.capacity >= 8,
           "rows apart need a decoder alone, no padding, and 8 positions");
     plan.shape.capacity -= plan.shape.capacity % 8;
   }
-  plan.shape.source_positions = model.has_encoder() ? limited(asked.source_positions) : 0;
+  plan.shape.source_positions = model.has_encoder() ? limited(asked.source_positions, model.source_limit()) : 0;
   check(asked.rows >= 1 && asked.sources >= 1 && asked.rows % asked.sources == 0,
         "{} rows can't be shared evenly by {} sources", asked.rows, asked.sources);
   if (!asked.cache_type) plan.shape.cache_type = device ? usual_cache_type(model, *device) : DType::f32;

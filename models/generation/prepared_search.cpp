@@ -22,11 +22,24 @@ int64_t fitting_tokens(const Model& model, const GenerationConfig& config, int64
   return std::min(most, fitting);
 }
 
+/// Of rows and prompts that `prepared` has.
+void add_search(PreparedSearch& prepared, const Model& model, GenerationConfig config,
+                std::vector<std::vector<int32_t>> prompts) {
+  GeneratorShape& shape = prepared.shape;
+  config.max_new_tokens = fitting_tokens(model, config, prepared.prompt);
+  shape.capacity = prepared.prompt + *config.max_new_tokens;
+  shape.log_probabilities = config.num_beams > 1;
+  prepared.search = make_search(config, std::move(prompts), model.vocabulary);
+  shape.choices = prepared.search->choices();
+  shape.usable = prepared.search->usable();
+}
+
 }  // namespace
 
 PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given,
                               int64_t source_positions) {
   check(model.generates(), "this {} model does not write text", model.family);
+  check(model.frame_columns == 0, "this {} model reads sound, not text", model.family);
   check_prompts(given, model.input_vocabulary());
   PreparedSearch prepared;
   size_t longest = 0, shortest = SIZE_MAX;
@@ -55,12 +68,25 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
     shape.left_padded = shortest < longest;
   }
   prepared.prompt = static_cast<int64_t>(longest);
-  config.max_new_tokens = fitting_tokens(model, config, prepared.prompt);
-  shape.capacity = prepared.prompt + *config.max_new_tokens;
-  prepared.search = make_search(config, std::move(given), model.vocabulary);
-  shape.choices = prepared.search->choices();
-  shape.usable = prepared.search->usable();
-  shape.log_probabilities = config.num_beams > 1;
+  add_search(prepared, model, std::move(config), std::move(given));
+  return prepared;
+}
+
+PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<float> frames,
+                              std::vector<std::vector<int32_t>> prompts) {
+  check(model.frame_columns > 0, "this {} model reads no frames", model.family);
+  check_prompts(prompts, model.vocabulary);
+  const auto sources = static_cast<int64_t>(prompts.size());
+  PreparedSearch prepared{.prompt = std::ssize(prompts.front()), .frames = std::move(frames)};
+  const int64_t columns = sources * model.frames_per_position * model.frame_columns,
+                positions = std::ssize(prepared.frames) / columns;
+  check(positions * columns == std::ssize(prepared.frames),
+        "{} values don't make {} sources of frames of {} columns, {} for each position", prepared.frames.size(),
+        sources, model.frame_columns, model.frames_per_position);
+  check(std::ranges::all_of(prompts, [&](const auto& ids) { return std::ssize(ids) == prepared.prompt; }),
+        "prompts behind an encoder must be of one length");
+  prepared.shape = {.rows = sources * config.num_beams, .sources = sources, .source_positions = positions};
+  add_search(prepared, model, std::move(config), std::move(prompts));
   return prepared;
 }
 
@@ -68,6 +94,7 @@ void run_search(Generator& generator, PreparedSearch& prepared,
                 const std::function<void(std::span<const float>)>& on_logits, const std::function<bool()>& goes_on) {
   Search& search = *prepared.search;
   if (!prepared.sources.empty()) generator.encode(prepared.sources, prepared.mask);
+  if (!prepared.frames.empty()) generator.encode(prepared.frames);
   const auto longest = static_cast<size_t>(prepared.prompt);
   std::vector<int32_t> prompts, pads;
   for (int64_t row = 0; row < search.rows(); ++row) {

@@ -11,6 +11,7 @@ struct PreparedSearch {
   GeneratorShape shape;                ///< for the Generator
   int64_t prompt = 1;                  ///< tokens of a row's prompt, padding included; behind an encoder 1
   std::vector<int32_t> sources, mask;  ///< with an encoder: its ids, padded behind their ends, and 0 for padding
+  std::vector<float> frames;           ///< instead of those: its frames
   std::unique_ptr<Search> search;
 };
 
@@ -20,6 +21,11 @@ struct PreparedSearch {
 /// max_new_tokens beyond its context, and like make_search.
 PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<std::vector<int32_t>> given,
                               int64_t source_positions = 0);
+
+/// The same behind an encoder that reads frames, those of one source behind another's and all alike many. `prompts`: of
+/// each source what the decoder goes on from. Without frames: those that the generator has encoded last.
+PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<float> frames,
+                              std::vector<std::vector<int32_t>> prompts);
 
 /// Runs the search to its end: sources through the encoder, prompts padded in front to one length, then token by token.
 /// `generator` has the prepared shape. `on_logits` (optional) sees the logits of every step: [rows, V] unless the shape

@@ -64,10 +64,13 @@ Program& Trainer::gradients_of(const BatchShape& shape) {
 double Trainer::step(int64_t iteration, const Feed& feed) {
   const auto count = static_cast<size_t>(settings().accumulate);
   std::vector<TrainingBatch> batches(count, {plan_.batches[0].shape, {}});
-  for (const auto& [name, values] : feed) {
-    const size_t share = values.size() / count;
-    for (size_t i = 0; i < count; ++i) batches[i].feed.emplace_back(name, values.subspan(i * share, share));
-  }
+  for (const auto& [name, values] : feed)
+    std::visit(
+        [&](const auto& all) {
+          const size_t share = all.size() / count;
+          for (size_t i = 0; i < count; ++i) batches[i].feed.emplace_back(name, all.subspan(i * share, share));
+        },
+        values);
   return step(iteration, batches);
 }
 

@@ -31,7 +31,39 @@ std::vector<float> RecordedCase::floats(const std::string& name) const { return 
 std::vector<int32_t> RecordedCase::ints(const std::string& name) const { return read_ints(expected_, name); }
 double RecordedCase::limit(const char* key) const { return require_number(tolerance_, key, 0, 1); }
 
+std::vector<float> read_frames(const SafetensorsFile& expected, const std::string& name, const Model& model) {
+  const std::vector<int64_t>& shape = expected.require(name).shape;
+  check(shape.size() == 3 && shape[1] == model.frame_columns && shape[2] % model.frames_per_position == 0,
+        "{} is not [sources, {} columns, frames]", name, model.frame_columns);
+  const std::vector<float> values = read_floats(expected, name);
+  std::vector<float> frames(values.size());
+  const auto columns = static_cast<size_t>(shape[1]), count = static_cast<size_t>(shape[2]);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t source = i / (columns * count), column = i / count % columns, frame = i % count;
+    frames[(source * count + frame) * columns + column] = values[i];
+  }
+  return frames;
+}
+
+Feed RecordedCase::feed() const {
+  Feed feed(inputs_.begin(), inputs_.end());
+  if (!frames_.empty()) feed.emplace_back("source", frames_);
+  return feed;
+}
+
+/// Of a model that reads sound.
+void RecordedCase::read_sound() {
+  frames_ = read_frames(expected_, "input_features", model_);
+  const auto sources = shape("input_features"), ids = shape("decoder_input_ids");
+  check(ids.size() == 2 && ids[0] == sources[0], "decoder_input_ids does not fit input_features");
+  batch_ = {.rows = ids[0], .positions = ids[1], .source_positions = sources[2] / model_.frames_per_position};
+  add_input("ids", ints("decoder_input_ids"));
+  check_feed(model_, batch_, feed());
+  add_input("targets", targets());
+}
+
 void RecordedCase::read_batch() {
+  if (model_.frame_columns > 0) return read_sound();
   const auto ids = shape("input_ids");
   check(ids.size() == 2, "input_ids has {} dimensions, 2 are needed", ids.size());
   check(shape("attention_mask") == ids, "attention_mask has not the shape of input_ids");

@@ -12,6 +12,10 @@ namespace vkformer {
 /// 0 for rows that are not compared; empty: all are.
 using RowMask = std::vector<int32_t>;
 
+/// The tensor NAME, [sources, columns, frames] as Hugging Face has it, as the model's source. Throws Error for another
+/// shape.
+std::vector<float> read_frames(const SafetensorsFile& expected, const std::string& name, const Model& model);
+
 class RecordedCase {
  public:
   /// Throws Error for files that can't be read or don't fit together. `report` must outlive it.
@@ -27,7 +31,7 @@ class RecordedCase {
 
   const BatchShape& batch() const { return batch_; }
   /// The recorded batch as the model's inputs, with "targets".
-  Feed feed() const { return {inputs_.begin(), inputs_.end()}; }
+  Feed feed() const;
   /// Of the rows that the model's hidden states have, and of the encoder's; of predicted positions all are compared.
   const RowMask& mask() const { return mask_; }
   const RowMask& source_mask() const { return source_mask_; }
@@ -52,6 +56,7 @@ class RecordedCase {
 
  private:
   void read_batch();
+  void read_sound();
   std::vector<int32_t> ints(const std::string& name) const;
   std::vector<int32_t> targets() const;
   void add_input(std::string_view name, std::vector<int32_t> values) { inputs_.emplace_back(name, std::move(values)); }
@@ -65,6 +70,7 @@ class RecordedCase {
   BatchShape batch_;
   std::set<std::string> zero_gradients_;
   std::vector<std::pair<std::string_view, std::vector<int32_t>>> inputs_;
+  std::vector<float> frames_;  ///< of a source that has no ids
   RowMask mask_, source_mask_;
 };
 

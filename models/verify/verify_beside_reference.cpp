@@ -23,6 +23,14 @@ std::vector<int32_t> some_ids(const Model& model, int64_t count) {
   return ids;
 }
 
+/// The same of one source of frames, between -1 and 1.
+std::vector<float> some_frames(const Model& model, int64_t positions) {
+  std::vector<float> frames;
+  for (int64_t i = 1; i <= model.source_type(1, positions).elements(); ++i)
+    frames.push_back(static_cast<float>(i * 7919 % 2001) / 1000 - 1);
+  return frames;
+}
+
 /// Logits of a model, in the order of `names`.
 struct NamedLogits {
   std::vector<std::string> names;
@@ -32,12 +40,16 @@ struct NamedLogits {
 NamedLogits write_text(Backend& backend, const Model& model, const Weights& weights, DType cache_type) {
   GeneratorShape shape{.capacity = prompt_length + step_count, .cache_type = cache_type};
   if (model.context > 0) shape.capacity = std::min(shape.capacity, model.context);
-  if (model.has_encoder()) shape.source_positions = std::min(prompt_length, shape.capacity);
+  if (model.has_encoder())
+    shape.source_positions = std::min(prompt_length, model.source_limit() > 0 ? model.source_limit() : shape.capacity);
   check(shape.capacity > step_count, "{}: a context of {} positions is too short to try", weights.files().name(),
         shape.capacity);
   Generator generator(backend, model, shape);
   weights.load(generator.store());
-  if (model.has_encoder()) generator.encode(some_ids(model, shape.source_positions));
+  if (model.frame_columns > 0)
+    generator.encode(some_frames(model, shape.source_positions));
+  else if (model.has_encoder())
+    generator.encode(some_ids(model, shape.source_positions));
   const std::vector<int32_t> ids = some_ids(model, shape.capacity);
   const std::span prompt = std::span(ids).first(ids.size() - static_cast<size_t>(step_count));
   NamedLogits outputs;

@@ -48,8 +48,9 @@ void verify_forward(const RecordedCase& recorded) {
     }
   }
   auto program = recorded.backend().compile(std::move(graph), recorded.load());
-  for (const auto& [name, values] : recorded.feed())
-    if (name != "targets") program->write(std::string(name), values);
+  Feed inputs = recorded.feed();
+  std::erase_if(inputs, [](const auto& input) { return input.first == "targets"; });
+  write_feed(*program, inputs);
   program->run();
   const double tolerance = recorded.limit("logits_relative_to_max");
   if (recorded.model().has_encoder())

@@ -20,13 +20,14 @@ class RecordedGeneration {
         expected_(expected),
         prefix_(std::move(prefix)),
         config_(parse_generation_config(require_object(recorded, "generation"))),
-        shape_(expected.require(name("input_ids")).shape),
+        shape_(expected.require(name(model.frame_columns > 0 ? "input_features" : "input_ids")).shape),
         sequences_shape_(expected.require(name("sequences")).shape),
         want_(read_ints(expected, name("sequences"))) {
-    check(shape_.size() == 2 && expected.require(name("attention_mask")).shape == shape_ &&
+    const bool sound = model.frame_columns > 0;
+    check((sound || (shape_.size() == 2 && expected.require(name("attention_mask")).shape == shape_)) &&
               sequences_shape_.size() == 2 && sequences_shape_[0] % shape_[0] == 0,
           "{}: prompts, masks and sequences don't fit together", prefix_);
-    given_ = given();
+    if (!sound) given_ = given();
     if (prefix_ != "beam") config_.num_beams = config_.num_return_sequences = 1;
     generate(backend, folder);
   }
@@ -133,7 +134,11 @@ class RecordedGeneration {
   }
 
   void generate(Backend& backend, const std::filesystem::path& folder) {
-    prepared_ = prepare_search(model_, config_, given_);
+    if (model_.frame_columns > 0)
+      prepared_ = prepare_search(model_, config_, read_frames(expected_, name("input_features"), model_),
+                                 {static_cast<size_t>(shape_[0]), {config_.decoder_start()}});
+    else
+      prepared_ = prepare_search(model_, config_, given_);
     prepared_.shape.choices = 0;  // all logits are compared
     Generator generator(backend, model_, prepared_.shape);
     load_parameters(generator.store(), model_.parameters, folder);
@@ -159,7 +164,7 @@ void verify_generation(Backend& backend, const std::filesystem::path& folder, co
                        const JsonObject& recorded, const SafetensorsFile& expected,
                        const std::function<void(const VerifyRow&)>& report) {
   for (const char* prefix : {"greedy", "greedy_left_pad", "beam"}) {
-    if (!expected.find(std::string(prefix) + ".input_ids")) continue;
+    if (!expected.find(std::string(prefix) + ".sequences")) continue;
     const RecordedGeneration generation(backend, folder, model, recorded, expected, prefix);
     if (std::string(prefix) == "beam") {
       generation.compare_beams(report);

@@ -76,8 +76,9 @@ void verify_two_stream(const RecordedCase& recorded) {
   graph.mark_output(cross_entropy(graph, logits, graph.input("targets", {batch.rows, batch.predictions}, DType::i32)),
                     "loss");
   auto program = recorded.backend().compile(std::move(graph), recorded.load());
-  for (const auto& [name, values] : recorded.feed())
-    if (name == "ids" || name == "segments") program->write(std::string(name), values);
+  Feed same = recorded.feed();
+  std::erase_if(same, [](const auto& input) { return input.first != "ids" && input.first != "segments"; });
+  write_feed(*program, same);
   program->write("order", streams.order);
   program->write("predicted", streams.predicted);
   program->write("targets", read_ints(recorded.expected(), prefix + "labels"));

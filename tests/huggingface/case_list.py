@@ -1,7 +1,7 @@
 """What make_cases.py makes: one entry a case. Sizes are odd on purpose: nothing may depend on a multiple of 4 or 8."""
 from case_recipes import (albert, apart, bart, bart_classifier, bert, bloom, classifier, deberta, distilbert, electra,
                           gemma4, gpt2, gpt_neo, gpt_neox, gptj, llama, m2m_100, marian, mbart, modernbert, mpnet,
-                          nomic_bert, opt, pegasus, phi3, qwen3_5, qwen3_5_moe, roberta, rotary, t5, vaswani, xlnet)
+                          nomic_bert, opt, pegasus, phi3, qwen3_5, qwen3_5_moe, roberta, rotary, t5, vaswani, whisper, xlnet)
 
 
 def case(what, seed, seq, recipe, **more):
@@ -24,6 +24,8 @@ SMALL = {
                      bart_classifier(1, 1, 15, 3, 19, 61, 24)),
     "mbart": case("learned positions offset by 2, normed embeddings times sqrt(C), pre-norm, final norms", 84, 13,
                   mbart(1, 1, 15, 3, 19, 61, 24), target=9),
+    "whisper": case("encoder of frames: two convolutions and a table of sinusoids; keys without biases, pre-norm, final "
+                    "norms, gelu, tied head", 127, 13, whisper(2, 1, 18, 3, 19, 61, 24, 13, 7), target=9),
     "m2m_100": case("sinusoids in two halves from position 2 on, pre-norm, final norms, relu", 85, 13,
                     m2m_100(1, 1, 15, 3, 19, 61, 24), target=9),
     "pegasus": case("sinusoids in two halves, pre-norm, final norms, relu", 86, 13,

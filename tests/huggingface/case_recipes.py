@@ -17,7 +17,7 @@ NO_DROPOUT["albert"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_pro
 NO_DROPOUT["mpnet"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 NO_DROPOUT["deberta-v2"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 NO_DROPOUT["modernbert"] = dict(embedding_dropout=0.0, attention_dropout=0.0, mlp_dropout=0.0, classifier_dropout=0.0)
-for kin in ("marian", "mbart", "m2m_100", "pegasus"):
+for kin in ("marian", "mbart", "m2m_100", "pegasus", "whisper"):
     NO_DROPOUT[kin] = NO_DROPOUT["bart"]
 NO_DROPOUT["mistral"] = NO_DROPOUT["qwen2"] = NO_DROPOUT["llama"]
 NO_DROPOUT["mixtral"] = NO_DROPOUT["granite"] = NO_DROPOUT["olmoe"] = NO_DROPOUT["llama"]
@@ -207,6 +207,17 @@ def marian(encoder, decoder, width, heads, inner, vocab, positions):
                 embedding=0.25, gain=1.0, banned=[[vocab - 1]])
     case["config"].update(pad_token_id=vocab - 1, eos_token_id=0, bos_token_id=None, scale_embedding=True,
                           decoder_start_token_id=vocab - 1, decoder_vocab_size=vocab, activation_function="swish")
+    return case
+
+
+def whisper(encoder, decoder, width, heads, inner, vocab, positions, source_positions, mels):
+    """The encoder has as many positions as a case's seq."""
+    case = bart(encoder, decoder, width, heads, inner, vocab, positions)
+    case.update(family="whisper", architecture="WhisperForConditionalGeneration", mels=mels)
+    config = case["config"]
+    config.update(num_mel_bins=mels, max_source_positions=source_positions,
+                  max_target_positions=config.pop("max_position_embeddings"),
+                  begin_suppress_tokens=None)
     return case
 
 

@@ -170,7 +170,7 @@ def make(name, folder):
     if smoothing:
         text += case_format.SMOOTHED.format(smoothing, 1 - smoothing)
     (folder / "case.json").write_text(case_format.text({
-        "name": name, "family": family, "task": task, "what": case["what"], "batch": len(inputs["input_ids"]),
+        "name": name, "family": family, "task": task, "what": case["what"], "batch": len(labels),
         "seq": case["seq"], "target_seq": case.get("target"), "vocab": case["vocab"],
         "seeds": {"weights": case["seed"], "inputs": case["seed"] + 100, "prompts": prompt_seed},
         "loss": loss, "loss_definition": text,
@@ -201,11 +201,11 @@ def check(folder):
     else:
         config = transformers.AutoConfig.from_pretrained(folder)
         architecture = config.architectures[0]
-    names = ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids")
+    names = ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids", "input_features")
     problem = Problem(config, architecture, case["task"], weights, {n: stored[n] for n in names if n in stored},
                       stored["labels"], case["generation"])
     prompts = {prefix: {n: stored[prefix + n] for n in names if prefix + n in stored}
-               for prefix in ("greedy.", "greedy_left_pad.", "beam.") if prefix + "input_ids" in stored}
+               for prefix in ("greedy.", "greedy_left_pad.", "beam.") if prefix + "sequences" in stored}
     exact = problem.expected(prompts)
     if "two_stream.logits" in stored:
         given = {n: stored["two_stream." + n] for n in ("perm_mask", "target_mapping", "labels")}

@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import types
 
 import torch
 import torch.nn.functional as F
@@ -73,6 +74,11 @@ def goes_on_alone(config):
     return any(getattr(config, name, False) for name in ("conv_bias", "mamba_proj_bias"))
 
 
+def as_called(inputs, dtype):
+    """Ids as torch wants them, frames in the model's type."""
+    return {name: t.to(dtype) if t.is_floating_point() else t.long() for name, t in inputs.items()}
+
+
 class Problem:
     """A model, its inputs and its prompts; everything that is recorded follows from them."""
 
@@ -93,7 +99,7 @@ class Problem:
         seen = []
         hook = top.register_forward_hook(lambda _, __, out: seen.append(out))
         with precision(dtype):
-            out = model(**(inputs or self.inputs), **more)
+            out = model(**as_called(inputs or self.inputs, dtype), **more)
         hook.remove()
         out.last_hidden_state = seen[0].last_hidden_state
         return out
@@ -167,7 +173,9 @@ class Problem:
                 model.generation_config.eos_token_id = self.generation["eos_token_id"]
                 if "bad_words_ids" in self.generation:
                     settings["bad_words_ids"] = self.generation["bad_words_ids"]
-                prompt = {name: ids.long() for name, ids in prompt.items()}
+                prompt = as_called(prompt, dtype)
+                if self.config.model_type == "whisper":  # its own is a transcriber
+                    model.generate = types.MethodType(transformers.GenerationMixin.generate, model)
                 if prefix == "beam.":
                     out = model.generate(**prompt, **settings, num_beams=BEAMS, num_return_sequences=BEAMS,
                                          length_penalty=1.0, early_stopping=False, output_scores=True)

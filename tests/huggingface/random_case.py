@@ -28,6 +28,8 @@ def random_weights(model, names, case, seed):
             value = 1 + 0.2 * noise
         elif "conv1d" in name or ".conv.conv." in name:
             value = 0.5 * noise
+        elif re.search(r"\bconv[12]\.weight$", name):
+            value = case["gain"] / math.sqrt(shape[1] * shape[2]) * noise
         elif re.search(r"r_[wrs]_bias|seg_embed|relative_attention_bias", name):
             value = 0.7 * noise
         elif last == "sinks":
@@ -92,18 +94,33 @@ def random_inputs(case, seed):
         inputs["decoder_input_ids"] = torch.where(places > stop + 1, case.get("behind", case["pad"]), shifted)
         labels = torch.where(places > stop, -100, labels)
         labels[0, 2] = -100
+    if "mels" in case:
+        inputs["input_features"] = random_frames(random, case, batch)
+        return {name: as_input(t) for name, t in inputs.items()}, labels.to(torch.int32)
     if labels.shape == mask.shape and task != "seq2seq":
         labels = torch.where(mask == 0, -100, labels)
     inputs |= {"input_ids": torch.where(mask == 0, pad, ids), "attention_mask": mask}
     if case["family"] in ("bert", "electra", "xlnet"):
         halves = torch.tensor(lengths)[:, None] // 2
         inputs["token_type_ids"] = (torch.arange(seq)[None] >= halves).long() * mask
-    return {name: t.to(torch.int32) for name, t in inputs.items()}, labels.to(torch.int32)
+    return {name: as_input(t) for name, t in inputs.items()}, labels.to(torch.int32)
+
+
+def random_frames(random, case, batch):
+    """Log-mel spectra as an encoder wants them: two frames for each of its positions."""
+    return torch.randn(batch, case["mels"], 2 * case["seq"], generator=random, dtype=torch.float64).to(torch.float32)
+
+
+def as_input(t):
+    return t if t.is_floating_point() else t.to(torch.int32)
 
 
 def random_prompts(case, seed):
     random = torch.Generator().manual_seed(seed)
     width, short = (9, 6) if case["task"] == "seq2seq" else (5, 3)
+    if "mels" in case:
+        frames = {"input_features": random_frames(random, case, 2)}
+        return {"greedy.": frames, "beam.": dict(frames)}
     ids = random_ids(random, case, (2, width))
     ones = torch.ones_like(ids)
     if case["task"] == "seq2seq":

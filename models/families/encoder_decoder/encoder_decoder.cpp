@@ -8,7 +8,9 @@
 #include "shaders/embedding/embedding.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/reshape/reshape.h"
+#include "shaders/rows/rows.h"
 #include "shaders/shift_right/shift_right.h"
+#include "shaders/unfold/unfold.h"
 
 namespace vkformer {
 
@@ -63,19 +65,46 @@ class Builder {
 
  private:
   Value embed() {
+    if (encoder_ && config_.sound) return layers_.drop(convolve(), config_.dropout);
     const int64_t vocabulary = encoder_ ? config_.encoder_vocabulary() : config_.vocabulary;
     const Value tokens = layers_.tensor(embedding_of(config_, encoder_), {vocabulary, config_.width});
     const bool learned = config_.positions == Positions::learned;
     const Value table = learned ? layers_.tensor(fmt::format("{}.embed_positions.weight", stack_name_),
-                                                 {config_.context + learned_offset, config_.width})
+                                                 {config_.context + learned_offset(config_), config_.width})
                                 : layers_.constant(sinusoid_table, {config_.context, config_.width});
     Value x = embedding(layers_.graph(), tokens, layers_.pass().ids,
                         {.position_table = table,
                          .position = layers_.pass().position,
-                         .first_position = learned ? learned_offset : 0,
+                         .first_position = learned ? learned_offset(config_) : 0,
                          .scale = config_.scale_embedding ? std::sqrt(static_cast<double>(config_.width)) : 1.0});
     if (config_.embedding_norm) x = norm(x, join_names(stack_name_, "layernorm_embedding"));
     return layers_.drop(x, config_.dropout);
+  }
+
+  /// Frames [B, 2 S, mels] -> [B, S, C].
+  Value convolve() {
+    Graph& graph = layers_.graph();
+    const int64_t C = config_.width;
+    const auto convolution = [&](Value x, std::string_view name, int64_t stride, const auto& residual) {
+      const Graph::Scope scope(graph, name);
+      const std::string path = join_names(stack_name_, name);
+      const int64_t channels = layers_.columns(x);
+      const Value weight = layers_.tensor(weight_of(path), {C, channels, convolved});
+      const Value windows = unfold(graph, x, {.size = convolved, .stride = stride, .padding = 1});
+      return matmul(graph, windows, reshape(graph, weight, {C, channels * convolved}),
+                    {.transpose_b = true,
+                     .bias = layers_.tensor(fmt::format("{}.bias", path), {C}),
+                     .activation = Activation::gelu,
+                     .residual = residual(graph.shape(windows))});
+    };
+    const Value x = convolution(layers_.pass().ids, "conv1", 1, [](const Shape&) { return Value{}; });
+    const Value table =
+        layers_.tensor(fmt::format("{}.embed_positions.weight", stack_name_), {config_.sound->positions, C});
+    return convolution(x, "conv2", frames_per_position, [&](const Shape& windows) {
+      const Value own = rows(graph, table, 0, windows[1]);
+      return reshape(graph, join_rows(graph, Values(static_cast<size_t>(windows[0]), own)),
+                     {windows[0], windows[1], C});
+    });
   }
 
   Value norm(Value x, const std::string& name) { return layers_.layer_norm(x, name, config_.epsilon); }
@@ -94,13 +123,26 @@ class Builder {
     return residual(x, join_names(layer, names_.self_norm), [&](Value input, Value rest) {
       const std::string name = join_names(layer, names_.self_attention);
       const int64_t C = config_.width;
-      const Value projected = layers_.linear(input, join_names(name, qkv), 3 * C);
+      HeadColumns q, k, v;
+      if (config_.sound) {
+        q = {project(input, name, names_.query), 0};
+        k = {project(input, name, names_.key), 0};
+        v = {project(input, name, names_.value), 0};
+      } else {
+        const Value projected = layers_.linear(input, join_names(name, qkv), 3 * C);
+        q = {projected, 0}, k = {projected, C}, v = {projected, 2 * C};
+      }
       const Graph::Scope scope(layers_.graph(), "self");
-      const Value y = layers_.self_attention({projected, 0}, {projected, C}, {projected, 2 * C}, heads(causal),
-                                             config_.attention_dropout, cache);
+      const Value y = layers_.self_attention(q, k, v, heads(causal), config_.attention_dropout, cache);
       return layers_.linear(y, join_names(name, names_.output), config_.width,
                             {.dropout = config_.dropout, .residual = rest});
     });
+  }
+
+  /// Queries, keys or values alone.
+  Value project(Value x, const std::string& attention, std::string_view part) {
+    return layers_.linear(x, join_names(attention, part), config_.width,
+                          {.bias = !config_.sound || part != names_.key});
   }
 
   static std::string memory_cache(int64_t layer, std::string_view part) {
@@ -108,7 +150,7 @@ class Builder {
   }
   Value project_memory(Value memory, int64_t layer, std::string_view part) {
     const std::string name = join_names(layer_name(stack_name_, layer), names_.cross_attention);
-    return layers_.linear(memory, join_names(name, part), config_.width);
+    return project(memory, name, part);
   }
 
   Value attend_memory(Value x, const std::string& layer_path, int64_t layer) {
@@ -118,7 +160,7 @@ class Builder {
         return layers_.remembered(memory_cache(layer, part), config_.width,
                                   [&](Value encoded) { return project_memory(encoded, layer, part); });
       };
-      const Value q = layers_.linear(input, join_names(name, names_.query), config_.width);
+      const Value q = project(input, name, names_.query);
       const Value k = memory(names_.key), v = memory(names_.value);
       const Graph::Scope scope(layers_.graph(), "cross");
       const Value y = layers_.cross_attention(q, k, v, heads(false), config_.attention_dropout);
@@ -209,6 +251,11 @@ Model make_encoder_decoder(const EncoderDecoderConfig& config) {
               .layers = config.encoder.layers + config.decoder.layers,
               .dropout_keys = {"dropout"},
               .label_smoothing = config.label_smoothing};
+  if (config.sound) {
+    model.frame_columns = config.sound->mels;
+    model.frames_per_position = frames_per_position;
+    model.source_context = config.sound->positions;
+  }
   if (config.is_hugging_face())
     model.dropout_keys.insert(model.dropout_keys.end(), {"attention_dropout", "activation_dropout"});
   if (config.positions != Positions::learned)

@@ -1,7 +1,8 @@
 #pragma once
 // The original Transformer (Vaswani et al. 2017, "Attention Is All You Need") and the Hugging Face families with its
 // layers: Marian, BART, mBART, M2M-100 (and NLLB, which is one) and Pegasus. They differ in data: names of tensors,
-// where norms stand, positions, activation.
+// where norms stand, positions, activation. Whisper (Radford et al. 2022, "Robust Speech Recognition via Large-Scale
+// Weak Supervision") has the same layers behind an encoder that reads sound.
 
 #include "models/families/encoder_head.h"
 #include "models/model.h"
@@ -14,7 +15,7 @@ struct EncoderDecoderConfig {
     sinusoidal,  ///< PE[2i] = sin(p / 10000^(2i / C)), PE[2i + 1] = cos of the same
     halves,      ///< Marian: all sines, then all cosines
     fairseq,     ///< M2M-100: halves whose slowest wave is 1 / 10000, and which count from the padding's id + 1 on
-    learned,     ///< BART: a table of each stack, whose first two rows belong to no position
+    learned,     ///< BART: a table of each stack, whose first two rows belong to no position; Whisper: all do
   };
   std::string family = "vaswani";  ///< or another model_type
   int64_t vocabulary = 0;          ///< of the decoder
@@ -47,6 +48,13 @@ struct EncoderDecoderConfig {
     double dropout = 0;  ///< before and within the head
   };
   std::optional<Classifier> classifier;
+  /// Of Whisper: two convolutions over log-mel spectra are what the encoder's layers see, half as many positions as
+  /// there are frames, and keys have no biases.
+  struct Sound {
+    int64_t mels = 80;         ///< columns of a frame
+    int64_t positions = 1500;  ///< most of the encoder; its table of them is not trained
+  };
+  std::optional<Sound> sound;
   int32_t decoder_start = 2;  ///< a classifier's decoder reads this token before a text
 
   bool is_hugging_face() const { return family != "vaswani"; }

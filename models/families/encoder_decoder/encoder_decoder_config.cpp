@@ -23,6 +23,7 @@ struct HuggingFaceFamily {
   std::string_view activation = "gelu";
   bool scale_embedding = false;
   double attention_dropout = 0;
+  bool sound = false;
 
   std::string architecture() const { return fmt::format("{}{}", prefix, task); }
   std::string classifier() const { return fmt::format("{}ForSequenceClassification", prefix); }
@@ -34,7 +35,8 @@ constexpr HuggingFaceFamily hugging_face_families[] = {
     {"bart", "Bart", writes, Positions::learned, false, true, true, true, 50265},
     {"mbart", "MBart", writes, Positions::learned, true, true, true, true, 50265},
     {"m2m_100", "M2M100", writes, Positions::fairseq, true, false, false, false, 128112, "relu", true, 0.1},
-    {"pegasus", "Pegasus", writes, Positions::halves, true, false, true, false, 50265}};
+    {"pegasus", "Pegasus", writes, Positions::halves, true, false, true, false, 50265},
+    {"whisper", "Whisper", writes, Positions::learned, true, false, false, false, 51865, "gelu", false, 0, true}};
 
 const HuggingFaceFamily& hugging_face_family(const EncoderDecoderConfig& c) {
   return *std::ranges::find(hugging_face_families, c.family, &HuggingFaceFamily::type);
@@ -77,26 +79,33 @@ void read_hugging_face(const JsonObject& json, EncoderDecoderConfig& c) {
                     .dropout = number_or(json, "classifier_dropout", 0, 0, 0.99)};
     c.decoder_start = static_cast<int32_t>(integer_or(json, "decoder_start_token_id", 2, 0, c.vocabulary - 1));
   }
-  c.context = integer_or(json, "max_position_embeddings", 1024, 1, most_positions);
+  if (family.sound) {
+    c.sound = {.mels = integer_or(json, "num_mel_bins", 80, 1, 1024),
+               .positions = integer_or(json, "max_source_positions", 1500, 1, most_positions)};
+    c.context = integer_or(json, "max_target_positions", 448, 1, most_positions);
+    check(c.tied, "{}: tie_word_embeddings false is not supported; whisper's head is its token embedding", json.name());
+  } else {
+    c.context = integer_or(json, "max_position_embeddings", 1024, 1, most_positions);
+  }
+  const Stack usual = family.sound ? Stack{4, 6, 1536} : Stack{12, 16, 4096};
   const auto stack = [&](const std::string& side, Stack& s) {
-    s.layers = integer_or(json, side + "_layers", 12, 1, most_layers);
-    s.heads = integer_or(json, side + "_attention_heads", 16, 1, most_width);
-    s.inner = integer_or(json, side + "_ffn_dim", 4096, 1, 4 * most_width);
+    s.layers = integer_or(json, side + "_layers", usual.layers, 1, most_layers);
+    s.heads = integer_or(json, side + "_attention_heads", usual.heads, 1, most_width);
+    s.inner = integer_or(json, side + "_ffn_dim", usual.inner, 1, 4 * most_width);
     check_stack(json, c, s, side + "_attention_heads");
   };
   stack("encoder", c.encoder);
   stack("decoder", c.decoder);
   c.positions = family.positions;
-  if (c.positions == Positions::fairseq) {
-    c.padding = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1);
-    check(c.width >= 4, "{}: d_model {} is too narrow for {}'s positions; at least 4", json.name(), c.width, c.family);
-  }
+  if (c.positions == Positions::fairseq) c.padding = integer_or(json, "pad_token_id", 1, 0, c.vocabulary - 1);
+  check(c.width >= 4 || (c.positions != Positions::fairseq && !c.sound),
+        "{}: d_model {} is too narrow for {}'s positions; at least 4", json.name(), c.width, c.family);
   c.pre_norm = c.final_norm = family.pre_norm;
   c.embedding_norm = family.embedding_norm;
   c.logits_bias = family.logits_bias;
   c.activation = activation_of(json, "activation_function", std::string(family.activation));
   c.scale_embedding = boolean_or(json, "scale_embedding", family.scale_embedding);
-  c.dropout = number_or(json, "dropout", 0.1, 0, 0.99);
+  c.dropout = number_or(json, "dropout", family.sound ? 0 : 0.1, 0, 0.99);
   c.attention_dropout = number_or(json, "attention_dropout", family.attention_dropout, 0, 0.99);
   c.activation_dropout = number_or(json, "activation_dropout", 0, 0, 0.99);
   c.deviation = number_or(json, "init_std", c.deviation, 0, 10);
@@ -133,12 +142,18 @@ nlohmann::json EncoderDecoderConfig::to_json() const {
   nlohmann::json json = {{"model_type", family},
                          {"vocab_size", encoder_vocabulary()},
                          {"d_model", width},
-                         {"max_position_embeddings", context},
                          {"encoder_layers", encoder.layers},
                          {"decoder_layers", decoder.layers},
                          {"scale_embedding", scale_embedding},
                          {"tie_word_embeddings", tied},
                          {"dropout", dropout}};
+  if (sound) {
+    json["num_mel_bins"] = sound->mels;
+    json["max_source_positions"] = sound->positions;
+    json["max_target_positions"] = context;
+  } else {
+    json["max_position_embeddings"] = context;
+  }
   if (may_be_apart()) {
     json["decoder_vocab_size"] = vocabulary;
     json["share_encoder_decoder_embeddings"] = source_vocabulary == 0;

@@ -6,7 +6,9 @@
 namespace vkformer::encoder_decoder {
 
 inline constexpr std::string_view qkv = "qkv";  ///< the joint tensor of a self-attention's input projections
-inline constexpr int64_t learned_offset = 2;    ///< BART's first position is row 2
+inline constexpr int64_t convolved = 3, frames_per_position = 2;  ///< of Whisper's convolutions
+/// The row of a learned position 0: BART's first two belong to none.
+inline int64_t learned_offset(const EncoderDecoderConfig& config) { return config.sound ? 0 : 2; }
 inline constexpr const char* sinusoid_table = "positions.table";
 
 /// What a family calls its tensors.
