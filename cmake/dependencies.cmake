@@ -11,6 +11,15 @@ find_package(Threads REQUIRED)
 find_package(ICU 70 REQUIRED COMPONENTS i18n uc)
 # Trains vocabularies. Not fetched: every distribution has it, and its build brings protobuf along.
 find_package(SentencePiece REQUIRED)
+# Files of audio, and audio at another rate. Not fetched: every distribution has them.
+find_package(SndFile REQUIRED)
+find_package(SampleRate REQUIRED)
+# Fourier transforms in double are one header of kissfft, so users of the installed library do not need it.
+find_path(KissFFT_INCLUDE_DIR kissfft/kissfft.hh)
+mark_as_advanced(KissFFT_INCLUDE_DIR)
+if(NOT KissFFT_INCLUDE_DIR)
+  message(FATAL_ERROR "install kissfft with its headers (package libkissfft-dev, kissfft-devel or kissfft)")
+endif()
 # For `vkformer serve` alone: without it, all else is built.
 find_package(Microhttpd)
 # For trainings in several processes alone.
