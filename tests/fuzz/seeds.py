@@ -8,6 +8,7 @@ import pickle
 import struct
 import sys
 import types
+import wave
 import zipfile
 from pathlib import Path
 
@@ -86,6 +87,9 @@ def lora(modules):
 write("adapter", lora(["c_attn"]))
 write("chat", [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"},
                {"role": "assistant", "content": "Hi"}])
+write("mel_settings", {"feature_extractor": {"chunk_length": 1, "dither": 0.0, "feature_extractor_type": "WhisperFeatureExtractor",
+                                             "feature_size": 8, "hop_length": 160, "n_fft": 400, "padding_value": 0.0,
+                                             "sampling_rate": 16000}})
 settings = {"accumulate": 1, "batch": 2, "beta1": 0.9, "checkpoint_every": 2, "clip": 1.0, "context": 8, "dropout": -1.0,
             "dtype": "f32", "iterations": 2, "keep_best": "loss", "learning_rate": 0.001, "loss_scale": 65536.0,
             "schedule": "cosine", "seed": 1337, "stride": -1, "validation_fraction": 0.1, "warmup": 1}
@@ -100,6 +104,10 @@ case = {"case": "[1] [1]", "check": "forward", "detail": "", "op": "multiply", "
 write("report", {"cases": [case], "facts": {"name": "a device", "memory_free": 1}, "run": "vkformer conform"})
 kernel = {"name": "multiply", "op": "multiply", "dispatches": 3, "least": 5.5, "first_half": 5.5, "second_half": 6.0}
 write("profile", {"vkformer": {"programs": [{"name": "step", "kernels": [kernel]}]}})
+
+with wave.open(str(folder / "sound" / "seed-wav"), "wb") as sound:
+    sound.setparams((2, 2, 8000, 0, "NONE", "not compressed"))
+    sound.writeframes(bytes(range(100)))
 
 
 class Storage:
