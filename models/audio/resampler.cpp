@@ -12,7 +12,7 @@ Resampler::Resampler(int64_t from, int64_t to)
         "[resample] {} Hz to {} Hz: one may be up to 256 times the other; choose nearer rates", from, to);
   if (from == to) return;
   int error = 0;
-  state_.reset(src_new(SRC_SINC_BEST_QUALITY, 1, &error));
+  state_.reset(src_new(SRC_SINC_MEDIUM_QUALITY, 1, &error));
   check(state_ != nullptr, "[resample] libsamplerate can't begin ({}); free some memory", src_strerror(error));
 }
 

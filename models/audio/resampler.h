@@ -11,7 +11,7 @@ struct SRC_STATE_tag;
 
 namespace vkformer {
 
-/// One channel, block by block: band-limited interpolation by libsamplerate's best filter (of 97 % of the band, 144
+/// One channel, block by block: band-limited interpolation by libsamplerate's medium filter (of 90 % of the band, 121
 /// dB), without delay. Nothing is changed where the rates are equal.
 class Resampler {
  public:

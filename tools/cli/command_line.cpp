@@ -228,7 +228,7 @@ void put_verbs_below_jobs(CLI::App& app) {
   const Job jobs[] = {
       {"Train", {"train"}},
       {"Use a model",
-       {"generate", "chat", "serve", "translate", "classify", "fill", "tag", "answer", "embed", "attention"}},
+       {"generate", "chat", "serve", "translate", "transcribe", "classify", "fill", "tag", "answer", "embed", "attention"}},
       {"Model files", {"info", "perplexity", "convert", "logits"}},
       {"Texts and vocabularies", {"tokens", "encode", "decode", "data", "score"}},
       {"Prove a device", {"devices", "ops", "conform", "verify"}},

@@ -307,6 +307,20 @@ struct ProfileFlags {
   bool json = false;
 };
 
+struct TranscribeFlags {
+  CommonFlags common;
+  std::string model;
+  std::vector<std::string> recordings;  ///< files
+  std::string dtype, cache_dtype;       ///< as GenerateFlags has them
+  std::string language;                 ///< that is spoken; empty: as it sounds
+  std::string prompt;                   ///< what was said before
+  bool translate = false;               ///< into English
+  bool no_times = false;
+  int64_t beams = 5;
+  std::string format = "text";  ///< or "srt", "vtt"
+  std::string out;              ///< folder for a file a recording; empty: stdout
+};
+
 struct ScoreFlags {
   std::string reference, hypothesis = "-";  ///< text files; "-": standard input
   std::vector<std::string> metrics{"bleu", "chrf"};
@@ -321,6 +335,7 @@ void search_text(const GenerateFlags& flags);
 void chat(const ChatFlags& flags);
 void serve(const ServeFlags& flags);
 void translate(GenerateFlags flags);
+void transcribe(const TranscribeFlags& flags);
 void classify(ClassifyFlags flags);
 void fill(const FillFlags& flags);
 void embed(const EmbedFlags& flags);

@@ -118,6 +118,38 @@ void add_translate(CLI::App& app) {
   });
 }
 
+void add_transcribe(CLI::App& app) {
+  auto flags = std::make_shared<TranscribeFlags>();
+  CLI::App* command = app.add_subcommand(
+      "transcribe",
+      "speech to text with Whisper\n: a line on stdout for each segment of a recording, or subtitles, with --json its "
+      "times and language, too");
+  add_common_flags(*command, flags->common);
+  command->add_option("model", flags->model, "model folder")->required();
+  command
+      ->add_option("recordings", flags->recordings,
+                   "audio files: WAV, FLAC, Ogg, MP3 and what else libsndfile reads")
+      ->required()
+      ->type_name("FILE..");
+  command->add_option("--language", flags->language, "that is spoken: de, en, ..; default: as the first 30 s sound")
+      ->type_name("LANG");
+  command->add_flag("--translate", flags->translate, "write English, whatever is spoken");
+  command->add_option("-p,--prompt", flags->prompt,
+                      "what was said before, with names and words as they are to be spelled");
+  command->add_option("--beams,--beam-size", flags->beams, "beams; 1: the likeliest token")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->add_option("--format", flags->format, "text, srt or vtt (subtitles)")
+      ->check(CLI::IsMember({"text", "srt", "vtt"}))
+      ->capture_default_str();
+  command->add_flag("--no-times", flags->no_times, "a segment for each window of 30 s: no times are written");
+  command->add_option("--out", flags->out, "write FOLDER/RECORDING.txt (.srt, .vtt, .jsonl) instead of stdout")
+      ->type_name("FOLDER");
+  add_weight_dtype(*command, flags->dtype, "type of the weights in the device's memory (default: f32)");
+  add_cache_dtype(*command, flags->cache_dtype);
+  command->callback([flags] { transcribe(*flags); });
+}
+
 void add_generate(CLI::App& app) {
   auto flags = std::make_shared<GenerateFlags>();
   CLI::App* command = app.add_subcommand(
@@ -281,6 +313,7 @@ void add_generation_verbs(CLI::App& app) {
   add_chat(app);
   add_serve(app);
   add_translate(app);
+  add_transcribe(app);
 }
 
 }  // namespace vkformer

@@ -1,0 +1,30 @@
+#pragma once
+// What was said when.
+
+#include "models/transcription/speech_tokens.h"
+
+namespace vkformer {
+
+/// A piece of a transcript.
+struct SpeechSegment {
+  double begin = 0, end = 0;  ///< seconds from the beginning of the recording
+  std::string text;
+  std::string language;  ///< that is spoken; "" for models of English alone
+};
+
+/// A piece of what a model wrote of a window: its text's tokens, its times by the window's beginning.
+struct TimedTokens {
+  double begin = 0, end = 0;
+  std::vector<int32_t> ids;
+};
+
+struct WindowSegments {
+  std::vector<TimedTokens> segments;
+  double seconds = 0;  ///< of the window that these are all of; the next one begins there
+};
+
+/// Parts `ids`, all that was written of a window of so many seconds, at its times: as the reference does, text behind
+/// the last pair of times belongs to the next window, unless the window ends with a single time or has no pair.
+WindowSegments split_at_times(std::span<const int32_t> ids, double seconds, const SpeechTokens& tokens);
+
+}  // namespace vkformer

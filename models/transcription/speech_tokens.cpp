@@ -1,0 +1,77 @@
+#include "models/transcription/speech_tokens.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ranges>
+
+#include "models/model_files.h"
+#include "runtime/check.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+namespace {
+
+/// "de" of "<|de|>": of two or three small letters.
+std::optional<std::string> code_in(std::string_view token) {
+  if (token.size() < 6 || token.size() > 7 || !token.starts_with("<|") || !token.ends_with("|>")) return {};
+  const std::string_view code = token.substr(2, token.size() - 4);
+  if (!std::ranges::all_of(code, [](char c) { return c >= 'a' && c <= 'z'; })) return {};
+  return std::string(code);
+}
+
+}  // namespace
+
+int32_t SpeechTokens::language(const std::string& name) const {
+  check(!languages.empty(), "this model knows English alone; leave the language out");
+  const auto found = languages.find(name);
+  check(found != languages.end(), "the model has no language {}; it has {}", in_quotes(name),
+        fmt::join(languages | std::views::keys, ", "));
+  return found->second;
+}
+
+std::string SpeechTokens::language_of(int32_t token) const {
+  const auto found = std::ranges::find(languages, token, [](const auto& entry) { return entry.second; });
+  return found == languages.end() ? "" : found->first;
+}
+
+SpeechTokens read_speech_tokens(const std::filesystem::path& folder, const Model& model, const Tokenizer& tokenizer) {
+  const auto required = [&](std::initializer_list<std::string_view> names) {
+    const std::optional<int32_t> id = tokenizer.first_known(names);
+    check(id.has_value(), "{}: the tokenizer has no token {}, which Whisper's have", folder.string(), *names.begin());
+    return *id;
+  };
+  SpeechTokens tokens{.start = required({"<|startoftranscript|>"}),
+                      .end = required({"<|endoftext|>"}),
+                      .transcribe = tokenizer.id_of("<|transcribe|>"),
+                      .translate = tokenizer.id_of("<|translate|>"),
+                      .no_timestamps = required({"<|notimestamps|>"}),
+                      .previous = tokenizer.id_of("<|startofprev|>"),
+                      .no_speech = tokenizer.first_known({"<|nospeech|>", "<|nocaptions|>"})};
+  tokens.first_time = tokens.no_timestamps + 1;  // older tokenizers have no names for these
+  // OpenAI's models of English alone have one token less, and their tokenizers all languages.
+  constexpr int64_t least_of_many = 51865, english = 51864;
+  bool many = tokens.transcribe && model.vocabulary != english;
+  const JsonObject json = has_model_json(folder, "generation_config.json")
+                              ? load_model_json(folder, "generation_config.json")
+                              : JsonObject::parse("{}", "generation_config.json");
+  many = boolean_or(json, "is_multilingual", many || model.vocabulary >= least_of_many);
+  tokens.latest_start = integer_or(json, "max_initial_timestamp_index", tokens.latest_start, 0, 1500);
+  // Its forced_decoder_ids are what is said here by language and task; draws are no rule of a transcript.
+  nlohmann::json rules = nlohmann::json::object();
+  for (const char* key : {"suppress_tokens", "begin_suppress_tokens"})
+    if (json.has(key)) rules[key] = json.value().at(key);
+  const GenerationConfig config = parse_generation_config(JsonObject::parse(rules.dump(), json.name()));
+  tokens.never = config.suppress_tokens;
+  tokens.never_first = config.begin_suppress_tokens;
+  for (int32_t id = tokens.start + 1; many && id < tokens.no_timestamps; ++id)
+    if (const auto token = tokenizer.token_of(id))
+      if (const auto code = code_in(*token)) tokens.languages.emplace(*code, id);
+  check(tokens.first_time < model.vocabulary, "{}: the model has {} tokens, none for times behind {}", folder.string(),
+        model.vocabulary, tokens.no_timestamps);
+  return tokens;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,37 @@
+#pragma once
+// The tokens by which Whisper is told what to write, and by which it tells times.
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "models/generation/generation_config.h"
+#include "models/model.h"
+#include "models/text/tokenizer.h"
+
+namespace vkformer {
+
+struct SpeechTokens {
+  int32_t start = 0;                         ///< <|startoftranscript|>
+  int32_t end = 0;                           ///< <|endoftext|>; those below it are text
+  std::map<std::string, int32_t> languages;  ///< by "de"; empty: the model writes English alone, and is told neither
+  std::optional<int32_t> transcribe, translate;
+  int32_t no_timestamps = 0;
+  int32_t first_time = 0;                   ///< <|0.00|>; the next ones are 20 ms later each
+  std::optional<int32_t> previous;          ///< <|startofprev|>: what was said before follows
+  std::optional<int32_t> no_speech;         ///< <|nospeech|>
+  int64_t latest_start = 50;                ///< times that a window's first one may be after <|0.00|>
+  std::vector<int32_t> never, never_first;  ///< tokens that are suppressed
+
+  bool is_time(int32_t token) const { return token >= first_time; }
+  /// By code ("de") or English name ("german"). Throws Error with the nearest codes for one that there is not.
+  int32_t language(const std::string& name) const;
+  /// "de"; "" for a token that is no language.
+  std::string language_of(int32_t token) const;
+};
+
+/// Of a folder: its tokenizer, and its generation_config.json where there is one. Throws Error, naming the token, where
+/// the tokenizer is not Whisper's.
+SpeechTokens read_speech_tokens(const std::filesystem::path& folder, const Model& model, const Tokenizer& tokenizer);
+
+}  // namespace vkformer

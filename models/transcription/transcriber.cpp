@@ -1,0 +1,178 @@
+#include "models/transcription/transcriber.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "models/audio/log_mel.h"
+#include "models/transcription/timestamp_rule.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+GeneratorShape shape_of(const Model& model, const MelSettings& mel, const TranscribeSettings& settings) {
+  check(model.frame_columns > 0, "a {} model reads no sound; Whisper's do", model.family);
+  check(mel.mels == model.frame_columns, "the folder's features have {} mel filters, the model reads {}", mel.mels,
+        model.frame_columns);
+  const int64_t positions = mel.frames() / model.frames_per_position;
+  check(positions <= model.source_limit(), "the folder's windows of {} s are {} positions, the model has {}",
+        mel.chunk_seconds, positions, model.source_limit());
+  return {.rows = settings.beams,
+          .capacity = model.context,
+          .cache_type = settings.cache_type,
+          .source_positions = positions};
+}
+
+/// A text that repeats itself: of its pairs of neighbours less than this share are unlike. (The reference asks zlib
+/// whether a text shrinks to less than 1 / 2.4.)
+constexpr double least_unlike = 1 / 2.4;
+constexpr size_t fewest_pairs = 16;
+
+bool repeats(std::span<const int32_t> ids) {
+  if (ids.size() <= fewest_pairs) return false;
+  std::set<std::pair<int32_t, int32_t>> unlike;
+  for (size_t i = 1; i < ids.size(); ++i) unlike.emplace(ids[i - 1], ids[i]);
+  return static_cast<double>(unlike.size()) < least_unlike * static_cast<double>(ids.size() - 1);
+}
+
+}  // namespace
+
+Transcriber::Transcriber(Backend& backend, const Model& model, std::shared_ptr<Store> weights,
+                         const Tokenizer& tokenizer, SpeechTokens tokens, const MelSettings& mel,
+                         TranscribeSettings settings)
+    : model_(model),
+      tokenizer_(tokenizer),
+      tokens_(std::move(tokens)),
+      mel_(mel),
+      settings_(std::move(settings)),
+      generator_(backend, model, std::move(weights), shape_of(model, mel, settings_)) {
+  if (!settings_.language.empty()) static_cast<void>(tokens_.language(settings_.language));
+  check(!settings_.translate || (tokens_.translate && !tokens_.languages.empty()),
+        "this model knows English alone; it can't translate");
+  if (!settings_.before.empty()) {
+    check(tokens_.previous.has_value(), "this model's tokenizer has no <|startofprev|>, behind which a prompt stands");
+    const std::vector<int32_t> ids = tokenizer.encode(" " + settings_.before, false).ids;
+    // The last ones, in half of the context, as the reference has it.
+    const size_t most = std::min(ids.size(), static_cast<size_t>(model.context / 2 - 1));
+    before_.assign(ids.end() - static_cast<std::ptrdiff_t>(most), ids.end());
+    before_.insert(before_.begin(), *tokens_.previous);
+  }
+  if (settings_.times) rule_ = std::make_shared<TimestampRule>(tokens_);
+}
+
+std::vector<float> Transcriber::listen(std::span<const float> samples) {
+  generator_.encode(log_mel(samples, mel_));
+  std::vector<float> logits =
+      generator_.prefill(std::vector<int32_t>(static_cast<size_t>(settings_.beams), tokens_.start));
+  logits.resize(static_cast<size_t>(model_.vocabulary));
+  check_results(logits, logits.size());
+  return logits;
+}
+
+std::vector<int32_t> Transcriber::prompt(int32_t language) const {
+  std::vector<int32_t> ids = before_;
+  ids.push_back(tokens_.start);
+  if (!tokens_.languages.empty())
+    ids.insert(ids.end(), {language, settings_.translate ? *tokens_.translate : *tokens_.transcribe});
+  if (!settings_.times) ids.push_back(tokens_.no_timestamps);
+  return ids;
+}
+
+Transcriber::Written Transcriber::write(const std::vector<int32_t>& prompt, double temperature) {
+  const auto rows = static_cast<size_t>(settings_.beams);
+  const bool draws = temperature > 0;
+  GenerationConfig config{.max_new_tokens = model_.context - std::ssize(prompt),
+                          .num_beams = draws ? 1 : settings_.beams,
+                          .eos_token_ids = {tokens_.end},
+                          .suppress_tokens = tokens_.never,
+                          .begin_suppress_tokens = tokens_.never_first,
+                          .do_sample = draws,
+                          .temperature = temperature,
+                          .top_k = 0,
+                          .seed = draws_,
+                          .constraint = rule_};
+  if (draws) ++draws_;
+  const std::vector<std::vector<int32_t>> prompts(draws ? rows : 1, prompt);
+  const auto search = make_search(config, prompts, model_.vocabulary);
+  std::vector<int32_t> all;
+  for (size_t row = 0; row < rows; ++row) all.insert(all.end(), prompt.begin(), prompt.end());
+  std::vector<float> logits = generator_.prefill(all);
+  // Of rows of their own, sums of log-probabilities and numbers of tokens, ends included.
+  std::vector<double> sums(rows), chances(static_cast<size_t>(model_.vocabulary));
+  std::vector<int64_t> counts(rows);
+  while (true) {
+    const std::vector<int64_t> before = counts;
+    const SearchStep& step = search->advance(logits, generator_.choices());
+    for (size_t row = 0; config.num_beams == 1 && row < rows; ++row) {
+      const auto ids = search->ids(static_cast<int64_t>(row));
+      if (std::ssize(ids) - std::ssize(prompt) == counts[row]) continue;  // it has ended
+      log_softmax(std::span(logits).subspan(row * chances.size(), chances.size()), chances, row);
+      sums[row] += chances[static_cast<size_t>(ids.back())];
+      ++counts[row];
+    }
+    if (search->done()) break;
+    std::vector<int32_t> identity(step.parents.size());
+    std::iota(identity.begin(), identity.end(), 0);
+    if (step.parents != identity) generator_.reorder(step.parents);
+    logits = generator_.decode(step.tokens);
+  }
+  const auto results = search->results();
+  Written best{.ids = {}, .log_probability = -INFINITY};
+  for (size_t row = 0; row < results.size(); ++row) {
+    if (results[row].empty()) continue;
+    const double mean = config.num_beams > 1 ? results[row][0].score
+                                             : sums[row] / static_cast<double>(std::max<int64_t>(counts[row], 1));
+    if (mean > best.log_probability)
+      best = {{results[row][0].ids.begin() + std::ssize(prompt), results[row][0].ids.end()}, mean};
+  }
+  return best;
+}
+
+bool Transcriber::doubtful(const Written& written) const {
+  return written.log_probability < settings_.least_log_probability || repeats(written.ids);
+}
+
+Transcriber::Written Transcriber::write_well(const std::vector<int32_t>& prompt) {
+  Written written = write(prompt, 0);
+  for (const double temperature : settings_.temperatures) {
+    if (!doubtful(written)) break;
+    written = write(prompt, temperature);
+  }
+  return written;
+}
+
+void Transcriber::transcribe(std::span<const float> samples, const std::function<void(const SpeechSegment&)>& take,
+                             const std::function<bool(double)>& goes_on) {
+  const auto rate = static_cast<double>(mel_.rate);
+  const auto window = static_cast<size_t>(mel_.samples());
+  std::string language = settings_.language;
+  for (size_t begin = 0; begin < samples.size();) {
+    const auto own = samples.subspan(begin, std::min(window, samples.size() - begin));
+    const double seconds = static_cast<double>(own.size()) / rate, offset = static_cast<double>(begin) / rate;
+    const std::vector<float> heard = listen(own);
+    if (language.empty() && !tokens_.languages.empty())
+      language = std::ranges::max_element(tokens_.languages, {}, [&](const auto& entry) {
+                   return heard[static_cast<size_t>(entry.second)];
+                 })->first;
+    const Written written = write_well(prompt(language.empty() ? 0 : tokens_.language(language)));
+    std::vector<double> chances(heard.size());
+    log_softmax(heard, chances);
+    const bool silent = tokens_.no_speech && written.log_probability < settings_.least_log_probability &&
+                        std::exp(chances[static_cast<size_t>(*tokens_.no_speech)]) > settings_.silence;
+    const WindowSegments parts = split_at_times(written.ids, seconds, tokens_);
+    for (const TimedTokens& part : parts.segments) {
+      const std::string text = tokenizer_.decode(part.ids);
+      if (silent || text.find_first_not_of(" \t\n") == std::string::npos) continue;
+      take({.begin = offset + part.begin, .end = offset + part.end, .text = text, .language = language});
+    }
+    // Times that do not go on would be read for ever.
+    const auto read = static_cast<size_t>((silent ? seconds : parts.seconds) * rate);
+    begin += read > 0 ? std::min(read, own.size()) : own.size();
+    if (goes_on && !goes_on(static_cast<double>(begin) / rate)) return;
+  }
+}
+
+}  // namespace vkformer

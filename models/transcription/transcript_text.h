@@ -1,0 +1,23 @@
+#pragma once
+// A transcript as text, and as the two formats of subtitles that players read.
+
+#include <string_view>
+
+#include "models/transcription/segments.h"
+
+namespace vkformer {
+
+enum class TranscriptFormat : uint8_t {
+  text,  ///< a line a segment
+  srt,   ///< SubRip: numbered, "00:01:02,500 --> 00:01:04,000"
+  vtt,   ///< WebVTT, with a heading and "00:01:02.500 --> 00:01:04.000"
+};
+/// By "text", "srt", "vtt". Throws Error for another name.
+TranscriptFormat transcript_format(std::string_view name);
+
+/// What stands before the first segment.
+std::string_view transcript_heading(TranscriptFormat format);
+/// A segment, the `number`th from 1 on, with its line ends. Its text is one line.
+std::string segment_text(const SpeechSegment& segment, TranscriptFormat format, int64_t number);
+
+}  // namespace vkformer

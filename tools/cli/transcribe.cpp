@@ -1,0 +1,118 @@
+// `vkformer transcribe`: what is said in recordings, by Whisper.
+
+#include <nlohmann/json.hpp>
+
+#include "models/audio/audio_file.h"
+#include "models/model_files.h"
+#include "models/text/prompt_text.h"
+#include "models/transcription/transcriber.h"
+#include "models/transcription/transcript_text.h"
+#include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
+#include "runtime/files/utf8.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
+#include "tools/cli/profile.h"
+#include "tools/cli/progress.h"
+
+namespace vkformer {
+
+namespace {
+
+/// Where the segments of one recording go: to stdout as they come, or into a file in the end.
+class Transcript {
+ public:
+  Transcript(const TranscribeFlags& flags, std::filesystem::path recording)
+      : flags_(flags), recording_(std::move(recording)), format_(transcript_format(flags.format)) {
+    if (!flags_.common.json) put(transcript_heading(format_));
+  }
+
+  void add(const SpeechSegment& segment) {
+    ++count_;
+    if (!flags_.common.json) return put(segment_text(segment, format_, count_));
+    nlohmann::json line{{"begin", std::round(segment.begin * 1000) / 1000},
+                        {"end", std::round(segment.end * 1000) / 1000},
+                        {"text", segment.text}};
+    if (!segment.language.empty()) line["language"] = segment.language;
+    if (flags_.recordings.size() > 1) line["file"] = recording_.string();
+    put(line.dump() + '\n');
+  }
+
+  void finish() const {
+    if (flags_.out.empty()) return;
+    const char* ending = flags_.common.json                 ? ".jsonl"
+                         : format_ == TranscriptFormat::srt ? ".srt"
+                         : format_ == TranscriptFormat::vtt ? ".vtt"
+                                                            : ".txt";
+    const auto file = std::filesystem::path(flags_.out) / (recording_.stem().string() + ending);
+    write_file_atomically(file, text_);
+    if (!flags_.common.quiet) say("{}", file.string());
+  }
+
+ private:
+  void put(std::string_view text) {
+    if (!flags_.out.empty()) {
+      text_ += text;
+    } else {
+      print_text(text);
+      flush_output();
+    }
+  }
+
+  const TranscribeFlags& flags_;
+  std::filesystem::path recording_;
+  TranscriptFormat format_;
+  std::string text_;
+  int64_t count_ = 0;
+};
+
+}  // namespace
+
+void transcribe(const TranscribeFlags& flags) {
+  check(flags.recordings.size() == 1 || !flags.out.empty() || flags.common.json || flags.format == "text",
+        "{} recordings don't make one file of subtitles; give --out FOLDER", flags.recordings.size());
+  const auto folder = resolve_model_folder(flags.model);
+  const Model model = model_to_generate(folder, flags.dtype);
+  check(model.frame_columns > 0, "transcribe needs a model that reads sound, as Whisper's do; {} is a {} model",
+        flags.model, model.family);
+  const PromptText text(folder);
+  check(text.tokenizer() != nullptr, "{} has no tokenizer.json of Whisper's", flags.model);
+  const SpeechTokens tokens = read_speech_tokens(folder, model, *text.tokenizer());
+  const MelSettings mel = load_mel_settings(folder, {.mels = model.frame_columns});
+  const Weights files(model.parameters, folder);
+  auto backend = open_backend(flags.common);
+  const auto weights = load_store(*backend, model, files, flags.common.quiet);
+  Transcriber transcriber(*backend, model, weights, *text.tokenizer(), tokens, mel,
+                          {.language = flags.language,
+                           .translate = flags.translate,
+                           .times = !flags.no_times,
+                           .beams = flags.beams,
+                           .before = flags.prompt,
+                           .cache_type = cache_type(flags.cache_dtype)});
+  const double start = now();
+  double heard = 0;
+  for (const std::string& recording : flags.recordings) {
+    const std::vector<float> samples = read_audio(recording, mel.rate);
+    const double seconds = static_cast<double>(samples.size()) / static_cast<double>(mel.rate);
+    Transcript transcript(flags, recording);
+    Progress bar(static_cast<int64_t>(seconds), flags.common.quiet || flags.out.empty());
+    transcriber.transcribe(
+        samples, [&](const SpeechSegment& segment) { transcript.add(segment); },
+        [&](double done) {
+          bar.show(static_cast<int64_t>(done), "s heard");
+          check_written();
+          return true;
+        });
+    bar.clear();
+    transcript.finish();
+    heard += seconds;
+  }
+  report_profile(*backend, flags.common, transcriber.generator());
+  check_output();
+  if (!flags.common.quiet)
+    say("{:.1f} s of sound in {:.1f} s, {:.1f} times as fast as it was spoken", heard, now() - start,
+        heard / (now() - start));
+}
+
+}  // namespace vkformer
