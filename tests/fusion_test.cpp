@@ -15,6 +15,7 @@
 #include "shaders/gated_unit/gated_unit.h"
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
+#include "shaders/reshape/reshape.h"
 #include "shaders/rms_norm/rms_norm.h"
 #include "tests/model_helpers.h"
 #include "tests/program_helpers.h"
@@ -122,6 +123,18 @@ TEST_CASE("a norm, its product and a gate are one node where the product is dot'
   CHECK(fused_parts({.activation = Activation::relu, .gate = false}) == Names{"normed_product"});
   CHECK(fused_parts({.activation = Activation::relu}) == Names{"normed_product", "gated_unit"});
   CHECK(fused_parts({.residual = true}) == Names{"normed_product", "gated_unit"});
+}
+
+TEST_CASE("what is normed by groups of columns is no norm of the product's rows", "[fusion]") {
+  Graph graph;
+  const Value x = graph.input("x", {1, 2, 32}), gain = graph.input("gain", {2, 32}), w = graph.input("w", {32, 64});
+  const Value normed = reshape(graph, rms_norm(graph, x, gain, 1e-5f), {1, 64});
+  graph.mark_output(matmul(graph, normed, w, {.transpose_b = true}), "y");
+  for (const DeviceFacts& facts : {lavapipe(), gpu()}) {
+    const Names names = running(fused(graph, facts));
+    CHECK(std::ranges::count(names, "normed_product") == 0);
+    CHECK(std::ranges::count(names, "rms_norm") == 1);
+  }
 }
 
 TEST_CASE("GPUs take in layer_norm as well, for eight rows, whichever way the weights lie", "[fusion]") {

@@ -99,8 +99,8 @@ void check_rows(std::string_view kernel, int64_t rows, int64_t columns) {
 }
 
 Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use, const Rows& rows, int64_t columns,
-                  std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants) {
-  check_rows(kernel, rows.count, columns);
+                  std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants, int64_t groups) {
+  check_rows(kernel, rows.count * groups, columns);
   const std::string_view variant = recorder.candidate();
   const uint32_t lanes = row_lanes(recorder.device(), columns, use, variant);
   // As few pairs past the end as possible.
@@ -113,7 +113,7 @@ Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use,
   Launch launch{.kernel = kernel,
                 .variant = variant,
                 .constants = {lanes, static_cast<uint32_t>(columns), paired, groups_for(pairs, steps)},
-                .groups = spread_groups(recorder.device(), row_groups(rows)),
+                .groups = spread_groups(recorder.device(), row_groups(rows) * static_cast<uint64_t>(groups)),
                 .subgroup_size = variant.starts_with("subgroups")  ? recorder.device().roomy_subgroup()
                                  : variant.starts_with("subgroup") ? lanes
                                                                    : 0};

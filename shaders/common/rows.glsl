@@ -114,9 +114,12 @@ void store_reals2(Halves data, uint start, uint n, bool inside, vec2 value) {
 // Loops test at their end: CPU drivers run the rest of a body, masked, once more after a test at its start has failed.
 
 // Takes the workgroup's rows one after the other: take_row(row).
-#define ROW_LOOP(take_row)                                                \
+#define ROW_LOOP(take_row) ROW_LOOP_OF(row_group(), take_row)
+
+// The same of the rows that workgroup `group` has.
+#define ROW_LOOP_OF(group, take_row)                                      \
   {                                                                       \
-    uint row = row_group() * args.rows.per_group;                         \
+    uint row = (group) * args.rows.per_group;                             \
     if (row >= args.rows.count) return;                                   \
     const uint end = min(row + args.rows.per_group, args.rows.count);     \
     do take_row(row);                                                     \

@@ -47,8 +47,10 @@ void check_rows(std::string_view kernel, int64_t rows, int64_t columns);
 
 /// The launch of `kernel`, in the variant that is the node's candidate, over a matrix [rows, columns]. `matrices` are
 /// the addresses of everything read or written by column; `constants` become specialization constants 4, 5, ... The
-/// kernel's push constants need `rows`, too.
+/// kernel's push constants need `rows`, too. Of a matrix whose rows are of several `groups`, one after the other,
+/// `rows` are those of one, and workgroups g, g + groups, .. take those of group g.
 Launch row_launch(const Recorder& recorder, std::string_view kernel, RowUse use, const Rows& rows, int64_t columns,
-                  std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants = {});
+                  std::initializer_list<uint64_t> matrices, std::initializer_list<uint32_t> constants = {},
+                  int64_t groups = 1);
 
 }  // namespace vkformer

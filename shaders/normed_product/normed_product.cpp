@@ -215,7 +215,8 @@ const Op normed_product_op = {.name = "normed_product",
 Value fuse_norm(Graph& graph, const Node& norm, const Node& product, const DeviceFacts& facts) {
   const MatmulProblem p = matmul_problem(product);
   const bool all_f32 = norm.output_types[0].dtype == DType::f32 && p.a_type == DType::f32 && p.y_type == DType::f32;
-  if (product.in(1).rank() != 2 || p.transpose_a || !all_f32) return {};
+  const bool by_rows = norm.in(1) == Shape{p.k};  // not by groups of a row's columns
+  if (product.in(1).rank() != 2 || p.transpose_a || !all_f32 || !by_rows) return {};
   const bool is_centred = is_layer_norm(norm);
   const std::vector<std::string_view> kernels = matmul_candidates(product, facts);
   const std::string_view kernel = kernels.empty() ? "" : kernels.front();

@@ -9,12 +9,13 @@ VKFORMER_SHARED_BEGIN
 // Bits of `outputs`: which outputs are wanted. The others have no storage.
 struct RmsNormArgs {
   RowFloats x;            // [rows, C]
-  RowFloats gain;         // [C]
+  RowFloats gain;         // [groups, C]
   RowFloats residual;     // [rows, C]
   Floats scale;           // [1]
   Reals y;                // [rows, C], bit 0
   Floats reciprocal_rms;  // [rows], bit 1
-  Rows rows;
+  Rows rows;              // of one group each
+  uint groups;            // row r is of group r % groups
   float epsilon;
   float gain_offset;  // added to every gain
   uint outputs;
@@ -24,12 +25,13 @@ struct RmsNormArgs {
 struct RmsNormBackwardArgs {
   Reals upstream;          // [rows, C]
   RowFloats x;             // [rows, C]
-  RowFloats gain;          // [C]
+  RowFloats gain;          // [groups, C]
   Floats reciprocal_rms;   // [rows]
   RowFloats addend;        // [rows, C]
   RowFloats dx;            // [rows, C], bit 0
-  RowFloats partial_sums;  // [groups, C]: one workgroup's part of dgain, bit 1
-  Rows rows;
+  RowFloats partial_sums;  // [workgroups, C]: one workgroup's part of its group's dgain, bit 1
+  Rows rows;               // of one group each
+  uint groups;             // row r is of group r % groups
   float gain_offset;
   uint outputs;
 };

@@ -11,7 +11,8 @@
 // variant subgroups_f16: -DSUBGROUPS -DHALF=1
 // variant subgroups_bf16: -DSUBGROUPS -DHALF=2
 // y = scale * (x * reciprocal_rms * (gain_offset + gain) + residual) for each row, where
-// reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place.
+// reciprocal_rms = 1 / sqrt(mean of x^2 + epsilon). May run in place. A workgroup takes rows of one group, of which all
+// have the same gain.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/rms_norm/rms_norm.args.h"
@@ -24,10 +25,11 @@ const bool AHEAD = ADD && COUNT <= 8;
 
 PUSH(RmsNormArgs);
 
+uint group;
 vec2 gain[COUNT];
 
-void take_row(uint row) {
-  const uint start = row * COLUMNS;
+void take_row(uint place) {
+  const uint row = place * args.groups + group, start = row * COLUMNS;
   vec2 x[COUNT], squares = vec2(0);
   vec2 residual[AHEAD ? COUNT : 1];
   if (AHEAD)
@@ -51,6 +53,8 @@ void take_row(uint row) {
 }
 
 void main() {
-  [[unroll]] for (uint n = 0; n < COUNT; ++n) gain[n] = args.gain_offset + load2(args.gain, 0, n, whole(n), 0);
-  ROW_LOOP(take_row)
+  group = row_group() % args.groups;
+  [[unroll]] for (uint n = 0; n < COUNT; ++n)
+    gain[n] = args.gain_offset + load2(args.gain, group * COLUMNS, n, whole(n), 0);
+  ROW_LOOP_OF(row_group() / args.groups, take_row)
 }

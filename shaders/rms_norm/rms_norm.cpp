@@ -29,12 +29,22 @@ void check_input(const Node& node, size_t input, std::string_view name, size_t x
         name_of(node.input_types[input].dtype), node.in(input).to_string(), node.in(x).to_string(), wanted.to_string());
 }
 
+/// Input `gain` [C], or [G, C] of x [.., G, C].
+void check_gain(const Node& node, size_t gain, size_t x) {
+  const Shape& matrix = node.in(x);
+  const bool grouped = node.in(gain).rank() == 2 && matrix.rank() >= 2;
+  check_input(node, gain, "gain", x, grouped ? Shape{matrix[-2], matrix.columns()} : Shape{matrix.columns()});
+}
+
+/// Rows of x go through the groups' gains, time and again.
+int64_t groups_of(const Node& node, size_t gain) { return node.in(gain).rank() == 2 ? node.in(gain)[0] : 1; }
+
 // --- rms_norm: x, gain, residual?, scale? -> y, reciprocal_rms ---
 
 Types infer(const Node& node) {
   check_matrix(node, 0);
   const Shape& x = node.in(0);
-  check_input(node, in_gain, "gain", 0, Shape{x.columns()});
+  check_gain(node, in_gain, in_x);
   if (node.has_input(in_residual)) check_input(node, in_residual, "residual", 0, x);
   if (node.has_input(in_scale)) check_input(node, in_scale, "scale", 0, Shape{1});
   const TensorType y{x, result_type(node)};
@@ -53,9 +63,10 @@ void record(Recorder& recorder, const Node& node) {
   const bool adds = node.has_input(in_residual), scales = node.has_input(in_scale);
   // What is absent is not used, but CPU drivers may read it.
   const uint64_t residual = adds ? recorder.address(node.inputs[in_residual]) : x;
-  const Rows shared = share_rows(recorder.device(), rows, columns);
+  const int64_t groups = groups_of(node, in_gain);
+  const Rows shared = share_rows(recorder.device(), rows / groups, columns);
   recorder.dispatch(
-      row_launch(recorder, "rms_norm", RowUse::hold, shared, columns, {x, gain, residual, y}, {adds, scales}),
+      row_launch(recorder, "rms_norm", RowUse::hold, shared, columns, {x, gain, residual, y}, {adds, scales}, groups),
       RmsNormArgs{.x = x,
                   .gain = gain,
                   .residual = residual,
@@ -63,6 +74,7 @@ void record(Recorder& recorder, const Node& node) {
                   .y = y,
                   .reciprocal_rms = reciprocal_rms,
                   .rows = shared,
+                  .groups = static_cast<uint>(groups),
                   .epsilon = static_cast<float>(node.number("epsilon")),
                   .gain_offset = static_cast<float>(node.number("gain_offset")),
                   .outputs = (y ? 1u : 0u) | (reciprocal_rms ? 2u : 0u),
@@ -83,14 +95,15 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
-  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
+  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns(), groups = groups_of(node, in_gain);
   for (int64_t r = 0; r < rows; ++r) {
     double mean_square = 0;
     for (int64_t c = 0; c < columns; ++c)
       mean_square += std::pow((*in[0])[r * columns + c], 2) / static_cast<double>(columns);
     const double rms = std::sqrt(mean_square + node.number("epsilon"));
     for (int64_t c = 0; c < columns; ++c) {
-      double y = (*in[in_x])[r * columns + c] / rms * (node.number("gain_offset") + (*in[in_gain])[c]);
+      double y =
+          (*in[in_x])[r * columns + c] / rms * (node.number("gain_offset") + (*in[in_gain])[r % groups * columns + c]);
       if (node.has_input(in_residual)) y += (*in[in_residual])[r * columns + c];
       if (node.has_input(in_scale)) y *= (*in[in_scale])[0];
       out[0][r * columns + c] = saturated(y, most_of_result(node));
@@ -126,6 +139,10 @@ std::vector<Case> cases() {
     list.back().inputs.push_back({.type = {Shape{13, 130}}});
     if (scales) list.back().inputs.push_back({.type = {Shape{1}}, .low = 0.5, .high = 1.5, .constant = true});
   }
+  for (const Shape& gains : {Shape{5, 7}, Shape{3, 130}}) {
+    add(gains[0] == 5 ? Shape{2, 211, 5, 7} : Shape{13, 3, 130}, -1, 1, 1e-5);
+    list.back().inputs[1].type = {gains};
+  }
   // Most values are beyond what an f16 holds.
   add({13, 130}, -1, 1, 1e-5);
   set_saturated_result(list.back().attributes, DType::f16);
@@ -138,7 +155,7 @@ Cost cost(const Node& node) {
   const auto elements = static_cast<double>(node.in(0).elements());
   const auto matrices = static_cast<double>((node.has_input(in_residual) ? 2 : 1) * node.input_types[0].bytes() +
                                             node.output_types[0].bytes());
-  return {.bytes = matrices + 4 * static_cast<double>(node.in(0).columns()), .flops = 4 * elements};
+  return {.bytes = matrices + 4 * static_cast<double>(node.in(in_gain).elements()), .flops = 4 * elements};
 }
 
 // --- rms_norm_backward: upstream, x, gain, reciprocal_rms, addend? -> dx, dgain ---
@@ -148,10 +165,10 @@ Types infer_backward(const Node& node) {
   const Shape& x = node.in(1);
   check(node.in(0) == x && node.input_types[0].dtype != DType::i32, "[rms_norm_backward] upstream is {} {}, x is {}",
         name_of(node.input_types[0].dtype), node.in(0).to_string(), x.to_string());
-  check_input(node, 2, "gain", 1, Shape{x.columns()});
+  check_gain(node, 2, 1);
   check_input(node, 3, "reciprocal_rms", 1, Shape{x.rows()});
   if (node.has_input(4)) check_input(node, 4, "addend", 1, x);
-  return {{x}, {Shape{x.columns()}}};
+  return {{x}, {node.in(2)}};
 }
 
 std::vector<std::string_view> candidates_backward(const Node& node, const DeviceFacts& facts) {
@@ -159,21 +176,22 @@ std::vector<std::string_view> candidates_backward(const Node& node, const Device
 }
 
 int64_t scratch_backward(const Node& node, const DeviceFacts& facts, std::string_view) {
-  return row_groups(share_rows_in_parts(facts, node.in(1).rows())) * node.in(1).columns() * size_of(DType::f32);
+  const Rows shared = share_rows_in_parts(facts, node.in(1).rows() / groups_of(node, 2));
+  return row_groups(shared) * node.in(2).elements() * size_of(DType::f32);
 }
 
 void record_backward(Recorder& recorder, const Node& node) {
-  const int64_t rows = node.in(1).rows(), columns = node.in(1).columns();
-  // A part is what one workgroup adds up of dgain.
-  const Rows shared = share_rows_in_parts(recorder.device(), rows);
+  const int64_t columns = node.in(1).columns(), groups = groups_of(node, 2), gains = groups * columns;
+  // A part is what one workgroup of each group adds up of dgain.
+  const Rows shared = share_rows_in_parts(recorder.device(), node.in(1).rows() / groups);
   const int64_t parts = row_groups(shared);
   const auto in = [&](size_t i) { return recorder.address(node.inputs[i]); };
   const uint64_t addend = node.has_input(4) ? in(4) : 0;
   const Region dx = recorder.region(node.outputs[0]), dgain = recorder.region(node.outputs[1]);
-  const Region partial = recorder.scratch_region(0, static_cast<uint64_t>(parts * columns * size_of(DType::f32)));
+  const Region partial = recorder.scratch_region(0, static_cast<uint64_t>(parts * gains * size_of(DType::f32)));
 
   Launch launch = row_launch(recorder, "rms_norm_backward", RowUse::hold, shared, columns,
-                             {in(0), in(1), in(2), addend, dx.address, partial.address}, {addend != 0});
+                             {in(0), in(1), in(2), addend, dx.address, partial.address}, {addend != 0}, groups);
   launch.writes = {dx, partial};
   recorder.dispatch(launch, RmsNormBackwardArgs{.upstream = in(0),
                                                 .x = in(1),
@@ -183,22 +201,24 @@ void record_backward(Recorder& recorder, const Node& node) {
                                                 .dx = dx.address,
                                                 .partial_sums = partial.address,
                                                 .rows = shared,
+                                                .groups = static_cast<uint>(groups),
                                                 .gain_offset = static_cast<float>(node.number("gain_offset")),
                                                 .outputs = (dx.address ? 1u : 0u) | (dgain.address ? 2u : 0u)});
-  if (dgain.address) record_column_sum(recorder, {partial, parts, columns, columns, dgain, {}, columns});
+  if (dgain.address) record_column_sum(recorder, {partial, parts, gains, gains, dgain, {}, gains});
 }
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
-  const int64_t rows = node.in(1).rows(), columns = node.in(1).columns();
+  const int64_t rows = node.in(1).rows(), columns = node.in(1).columns(), groups = groups_of(node, 2);
   const HostTensor &upstream = *in[0], &x = *in[1], &reciprocal_rms = *in[3];
-  const auto gain = [&](int64_t c) { return node.number("gain_offset") + (*in[2])[c]; };
   for (int64_t r = 0; r < rows; ++r) {
+    const int64_t first = r % groups * columns;  // of its gains
+    const auto gain = [&](int64_t c) { return node.number("gain_offset") + (*in[2])[first + c]; };
     const auto normal = [&](int64_t c) { return x[r * columns + c] * reciprocal_rms[r]; };
     double gx_mean = 0;
     for (int64_t c = 0; c < columns; ++c) {
       const double dy = upstream[r * columns + c];
       gx_mean += dy * gain(c) * normal(c) / static_cast<double>(columns);
-      out[1][c] += dy * normal(c);
+      out[1][first + c] += dy * normal(c);
     }
     for (int64_t c = 0; c < columns; ++c)
       out[0][r * columns + c] = reciprocal_rms[r] * (upstream[r * columns + c] * gain(c) - normal(c) * gx_mean) +
@@ -228,12 +248,16 @@ std::vector<Case> cases_backward() {
   add({67, 130}, true, DType::bf16);
   for (DType half : {DType::f16, DType::bf16}) add({13, 130}, false, half);
   add({67, 130}, true, DType::f32, 1);
+  for (const Shape& gains : {Shape{5, 7}, Shape{3, 130}}) {
+    add(gains[0] == 5 ? Shape{2, 211, 5, 7} : Shape{13, 3, 130}, gains[0] == 3);
+    list.back().inputs[2].type = {gains};
+  }
   return list;
 }
 
 Cost cost_backward(const Node& node) {
   const auto elements = static_cast<double>(node.in(1).elements());
-  const auto vectors = static_cast<double>(2 * node.in(1).columns() + node.in(1).rows());
+  const auto vectors = static_cast<double>(2 * node.in(2).elements() + node.in(1).rows());
   const auto upstream = static_cast<double>(node.input_types[0].bytes());
   return {.bytes = upstream + (node.has_input(4) ? 12 : 8) * elements + 4 * vectors, .flops = 9 * elements};
 }

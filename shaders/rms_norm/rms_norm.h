@@ -6,8 +6,9 @@
 namespace vkformer {
 
 /// y = x / sqrt(mean of x^2 + epsilon) * (gain_offset + gain) over the last dimension: no mean is taken off and there
-/// is no bias; an offset of 1 is for gains that are kept minus 1 (Gemma). x [.., C], gain [C]; y [.., C], of type
-/// `result`: f32, or with an even C f16 or bf16. Throws Error when the shapes disagree.
+/// is no bias; an offset of 1 is for gains that are kept minus 1 (Gemma). x [.., C], gain [C], or [G, C] of x
+/// [.., G, C], each of whose G groups has its own (Mamba 2's norm of groups of heads); y like x, of type `result`: f32,
+/// or with an even C f16 or bf16. Throws Error when the shapes disagree.
 ///
 /// The node also gives the factor 1 / sqrt(mean of x^2 + epsilon) of each row, [rows], for the backward pass; it costs
 /// no memory when nobody uses it. Gradients flow through y only; the upstream may be of 16 bits,

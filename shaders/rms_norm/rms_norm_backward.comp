@@ -12,7 +12,8 @@
 // variant subgroups_bf16: -DSUBGROUPS -DHALF=2
 // With x^ = x * reciprocal_rms and g = upstream * (gain_offset + gain), for each row
 //   dx = reciprocal_rms * (g - x^ * mean of (g x^)) + addend
-// and over the workgroup's rows the sum of upstream * x^ (gain), which column_sum adds up. dx may overwrite upstream.
+// and over the workgroup's rows, which are of one group, the sum of upstream * x^ (gain), which column_sum adds up. dx
+// may overwrite upstream.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/rms_norm/rms_norm.args.h"
@@ -24,10 +25,11 @@ const bool AHEAD = ADD && COUNT <= 8;
 
 PUSH(RmsNormBackwardArgs);
 
+uint group;
 vec2 gain[COUNT], gain_sums[COUNT];
 
-void take_row(uint row) {
-  const uint start = row * COLUMNS;
+void take_row(uint place) {
+  const uint row = place * args.groups + group, start = row * COLUMNS;
   const float reciprocal_rms = args.reciprocal_rms.v[row];
   vec2 x[COUNT], g[COUNT], gx_sum = vec2(0);
   vec2 addend[AHEAD ? COUNT : 1];
@@ -50,11 +52,12 @@ void take_row(uint row) {
 }
 
 void main() {
+  group = row_group() % args.groups;
   [[unroll]] for (uint n = 0; n < COUNT; ++n) {
-    gain[n] = args.gain_offset + load2(args.gain, 0, n, whole(n), 0);
+    gain[n] = args.gain_offset + load2(args.gain, group * COLUMNS, n, whole(n), 0);
     gain_sums[n] = vec2(0);
   }
-  ROW_LOOP(take_row)
+  ROW_LOOP_OF(row_group() / args.groups, take_row)
   if ((args.outputs & 2) == 0) return;
   const uint start = row_group() * COLUMNS;
   [[unroll]] for (uint n = 0; n < COUNT; ++n) store2(args.partial_sums, start, n, whole(n), gain_sums[n]);
