@@ -110,6 +110,17 @@ TEST_CASE("JSON errors name file, line and column", "[files]") {
   CHECK(error_of_json("{\"a\": {\"c\": 1}, \"b\": [{\"c\": 1}, {\"c\": 1}]}").empty());
 }
 
+TEST_CASE("what Python writes for infinity is null in files, as it is in strings", "[files]") {
+  const TemporaryFolder folder;
+  put(folder / "c.json", R"({"a": [0.0, Infinity, -Infinity], "b\"Infinity": "\\\"Infinity", "c": [Infinity]})");
+  const nlohmann::json json = JsonObject::load(folder / "c.json").value();
+  CHECK(json.at("a") == nlohmann::json{0.0, nullptr, nullptr});
+  CHECK(json.at("b\"Infinity") == "\\\"Infinity");
+  CHECK(json.at("c") == nlohmann::json{nullptr});
+  put(folder / "d.json", "{\"a\": Infinity,\n \"b\": x}");
+  CHECK_THAT(error_of([&] { JsonObject::load(folder / "d.json"); }), ContainsSubstring("line 2, column 7"));
+}
+
 TEST_CASE("hostile nesting is refused before it can overflow the stack", "[files]") {
   const auto nested = [](size_t depth) { return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}"; };
   CHECK(error_of_json(nested(json_depth_limit - 1)).empty());

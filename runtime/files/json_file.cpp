@@ -53,6 +53,23 @@ void check_members(const json& value, std::string_view name) {
     for (const json& part : value) check_members(part, name);
 }
 
+constexpr std::string_view infinity = "Infinity";
+
+/// Python writes numbers without a bound as Infinity, which JSON does not have: here null, of as many characters, so
+/// that messages say the right places.
+std::string with_null_for_infinity(std::string_view text) {
+  std::string result(text);
+  bool in_string = false;
+  for (size_t i = 0; i < result.size(); ++i) {
+    if (result[i] == '"') in_string = !in_string;
+    if (in_string && result[i] == '\\') ++i;
+    if (in_string || std::string_view(result).substr(i, infinity.size()) != infinity) continue;
+    result.replace(i, infinity.size(), "null    ");
+    if (i > 0 && result[i - 1] == '-') result[i - 1] = ' ';
+  }
+  return result;
+}
+
 }  // namespace
 
 json parse_json(std::string_view text, std::string_view name) {
@@ -81,7 +98,8 @@ JsonObject JsonObject::load(const std::filesystem::path& path, size_t size_limit
   const MappedFile file(path);
   check(file.bytes().size() <= size_limit, "{}: {} bytes are more than a JSON file may have here ({}); check the path",
         printable(path.string()), file.bytes().size(), size_limit);
-  return parse(file.text(), path.string());
+  if (file.text().find(infinity) == std::string_view::npos) return parse(file.text(), path.string());
+  return parse(with_null_for_infinity(file.text()), path.string());
 }
 
 JsonObject JsonObject::parse(std::string_view text, std::string name) {

@@ -29,7 +29,8 @@ nlohmann::ordered_json parse_json_in_order(std::string_view text, std::string_vi
 /// One object of a JSON file. Copies are cheap and share the file's content.
 class JsonObject {
  public:
-  /// Throws Error like parse_json, and when the file cannot be read, is too large, or is not an object.
+  /// Throws Error like parse_json, and when the file cannot be read, is too large, or is not an object. Infinity, which
+  /// Python writes, is null.
   static JsonObject load(const std::filesystem::path& path, size_t size_limit = json_size_limit);
   static JsonObject parse(std::string_view text, std::string name);
   /// One that was made by the program.
