@@ -210,7 +210,8 @@ TEST_CASE("answers from a kept cache on the device are those from scratch", "[ch
 
 TEST_CASE("sessions that go on together are what each is alone", "[chat]") {
   const auto backend = make_reference_backend();
-  for (const char* name : {"gpt2", "llama", "mistral", "bloom", "gemma4_small", "qwen3_5", "lfm2", "granite4_mamba"})
+  for (const char* name :
+       {"gpt2", "llama", "mistral", "bloom", "gemma4_small", "qwen3_5", "lfm2", "granite4_mamba", "nemotron_h"})
     check_group(*backend, name, true);
 }
 
@@ -222,7 +223,8 @@ TEST_CASE("sessions that go on together on a device are what each is alone", "[c
 
 TEST_CASE("nothing goes on from the states that a failed run has left", "[chat]") {
   const auto backend = make_reference_backend();
-  for (const char* name : {"llama", "qwen3_5", "lfm2", "granite4_mamba"}) check_failed_runs(*backend, name);
+  for (const char* name : {"llama", "qwen3_5", "lfm2", "granite4_mamba", "nemotron_h"})
+    check_failed_runs(*backend, name);
 }
 
 TEST_CASE("a session refuses what does not fit", "[chat]") {

@@ -22,6 +22,7 @@
 #include "models/families/ministral3/ministral3.h"
 #include "models/families/mixtral/mixtral.h"
 #include "models/families/nanochat/nanochat.h"
+#include "models/families/nemotron_h/nemotron_h.h"
 #include "models/families/olmo/olmo.h"
 #include "models/families/olmo2/olmo2.h"
 #include "models/families/olmo3/olmo3.h"
@@ -95,6 +96,9 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"hunyuan", make_hunyuan},
                              {"seed_oss", make_seed_oss},
                              {"nanochat", make_nanochat},
+                             {"nemotron_h", make_nemotron_h},
+                             {"nemotron_h_moe", make_nemotron_h},
+                             {"nemotron_h_latent", make_nemotron_h},
                              {"qwen3_5", make_qwen3_5},
                              {"qwen3_5_moe", make_qwen3_5}};
 
@@ -283,6 +287,18 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("granite4_mamba", {{"mamba_d_head", 8}}, "6 heads of 8 (mamba_n_heads, mamba_d_head) are not");
   says("granite4_mamba", {{"mamba_n_groups", 4}}, "mamba_n_heads 6 is not a multiple of mamba_n_groups 4");
   says("granite4_mamba", {{"time_step_limit", {0.0, 0.1}}}, "time_step_limit is not supported");
+  says("nemotron_h", {{"layers_block_type", {"mamba", "conv"}}},
+       "layers_block_type must name \"mamba\" or \"attention\"");
+  says("nemotron_h", {{"layers_block_type", nullptr}, {"hybrid_override_pattern", "M-X"}},
+       "hybrid_override_pattern has \"X\"; layers are M, *, E and -");
+  says("nemotron_h", {{"num_hidden_layers", 7}}, "layers_block_type is of 5 layers, num_hidden_layers is 7");
+  says("nemotron_h", {{"n_groups", 4}}, "mamba_num_heads 6 is not a multiple of n_groups 4");
+  says("nemotron_h", {{"mlp_hidden_act", "silu"}}, "mlp_hidden_act must be relu2");
+  says("nemotron_h", {{"mamba_hidden_act", "relu"}}, "mamba_hidden_act must be silu");
+  says("nemotron_h", {{"time_step_limit", {0.0, 0.1}}}, "time_step_limit is not supported");
+  says("nemotron_h", {{"sliding_window", 5}}, "sliding_window is not supported");
+  says("nemotron_h_moe", {{"n_group", 5}}, "n_group is 5; experts that are chosen by groups are not supported");
+  says("nemotron_h_latent", {{"moe_latent_size", 0}}, "moe_latent_size");
   says("lfm2", {{"layer_types", {"conv"}}}, "layer_types must name \"conv\" or");
   says("lfm2", {{"layer_types", nullptr}, {"full_attn_idxs", "all"}}, "full_attn_idxs must be a list");
   for (const int outside : {-1, 4})

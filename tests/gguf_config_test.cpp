@@ -113,6 +113,43 @@ TEST_CASE("layers of a Granite 4 without heads of keys have state spaces", "[ggu
   CHECK(make_model(JsonObject::make(found, "config.json")).constants.empty());  // nothing turns
 }
 
+TEST_CASE("layers of a Nemotron-H have heads of keys, a feed-forward layer or a state space", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile whole(write_fixture(folder, "nemotron_h_moe", "f32"));
+  json config = *load_model(fixtures / "nemotron_h").config;
+  const auto read = [&](const char* architecture) {
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", architecture);
+    add_config(pairs, *find_architecture(architecture), config);
+    return config_with(folder, pairs, whole);
+  };
+  CHECK_THAT(error_of([&] { read("nemotron_h"); }), ContainsSubstring("can't say \"use_bias\" true"));
+  config["use_bias"] = false;
+  const json found = read("nemotron_h");
+  for (const char* key : {"model_type", "layers_block_type", "num_key_value_heads", "head_dim", "intermediate_size",
+                          "mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel"})
+    CHECK(found.at(key) == config.at(key));
+  CHECK_FALSE(found.at("mlp_bias"));  // as the tensors have it
+  GgufPairs both;
+  both.add_text("general.architecture", "nemotron_h");
+  for (const auto& [key, theirs] : {std::pair{"context_length", "max_position_embeddings"},
+                                    {"embedding_length", "hidden_size"},
+                                    {"block_count", "num_hidden_layers"},
+                                    {"attention.head_count", "num_attention_heads"},
+                                    {"ssm.conv_kernel", "conv_kernel"},
+                                    {"ssm.state_size", "ssm_state_size"},
+                                    {"ssm.group_count", "n_groups"},
+                                    {"ssm.time_step_rank", "mamba_num_heads"}})
+    both.add_integer(std::string("nemotron_h.") + key, config.at(theirs).get<uint32_t>());
+  both.add_number("nemotron_h.attention.layer_norm_epsilon", 1e-5f);
+  both.add_integers("nemotron_h.attention.head_count_kv", std::vector<int32_t>{1, 0, 0, 0, 0});
+  both.add_integers("nemotron_h.feed_forward_length", std::vector<int32_t>{11, 0, 11, 0, 11});
+  CHECK_THAT(error_of([&] { config_with(folder, both, whole); }),
+             ContainsSubstring("feed_forward_length give layer 0 both"));
+  config.update({{"model_type", "nemotron_h_moe"}, {"mlp_bias", false}});
+  CHECK_THAT(error_of([&] { read("nemotron_h_moe"); }), ContainsSubstring("layers with experts stand beside"));
+}
+
 TEST_CASE("what a GGUF file of latent attention says of heads, and of the weights of experts", "[gguf]") {
   const TemporaryFolder folder;
   const GgufFile whole(write_fixture(folder, "deepseek_v3", "f32"));

@@ -47,6 +47,7 @@ std::vector<std::string> usual_targets(const std::string& family) {
       {"deepseek_v2", {"kv_a_proj_with_mqa", "o_proj"}},
       {"deepseek_v3", {"kv_a_proj_with_mqa", "o_proj"}},
       {"glm4_moe_lite", {"kv_a_proj_with_mqa", "o_proj"}},
+      {"nemotron_h", {"q_proj", "v_proj", "in_proj"}},
       {"lfm2", {"q_proj", "v_proj", "in_proj"}},
       {"lfm2_moe", {"q_proj", "v_proj", "in_proj"}}};
   const auto found = known.find(family);

@@ -30,6 +30,7 @@
 #include "models/families/mixtral/mixtral.h"
 #include "models/families/modern_bert/modern_bert.h"
 #include "models/families/nanochat/nanochat.h"
+#include "models/families/nemotron_h/nemotron_h.h"
 #include "models/families/olmo/olmo.h"
 #include "models/families/olmo2/olmo2.h"
 #include "models/families/olmo3/olmo3.h"
@@ -84,6 +85,7 @@ const Family families[] = {
     {{"hunyuan_v1_dense"}, make_hunyuan},
     {{"seed_oss"}, make_seed_oss},
     {{"nanochat"}, make_nanochat},
+    {{"nemotron_h"}, make_nemotron_h},
     {{"lfm2", "lfm2_moe"}, make_lfm2},
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},

@@ -156,8 +156,46 @@ std::vector<TensorRow> granite_hybrid_tensors() {
         .order = RowOrder::as_column,
         .bare = true,
         .ending = ""},
-       {"blk.{}.ssm_norm", "model.layers.{}.mamba.norm", RowOrder::as_row},
+       {"blk.{}.ssm_norm", "model.layers.{}.mamba.norm", RowOrder::as_rows},
        {"blk.{}.ssm_out", "model.layers.{}.mamba.out_proj"}});
+}
+
+/// Rows of queries and keys lie as Granite's, by pairs that would turn.
+std::vector<TensorRow> nemotron_tensors() {
+  return {{"token_embd", "backbone.embeddings"},
+          {"blk.{}.attn_norm", "backbone.layers.{}.norm"},
+          {"blk.{}.attn_q", "backbone.layers.{}.mixer.q_proj", RowOrder::query_pairs},
+          {"blk.{}.attn_k", "backbone.layers.{}.mixer.k_proj", RowOrder::key_pairs},
+          {"blk.{}.attn_v", "backbone.layers.{}.mixer.v_proj"},
+          {"blk.{}.attn_output", "backbone.layers.{}.mixer.o_proj"},
+          {"blk.{}.ssm_in", "backbone.layers.{}.mixer.in_proj"},
+          {"blk.{}.ssm_conv1d", "backbone.layers.{}.mixer.conv1d", RowOrder::rows_of_matrices},
+          bare("blk.{}.ssm_dt", "backbone.layers.{}.mixer.dt_bias", ".bias"),
+          {.gguf = "blk.{}.ssm_a",
+           .hugging_face = "backbone.layers.{}.mixer.A_log",
+           .order = RowOrder::as_column,
+           .bare = true,
+           .ending = "",
+           .decay = true},
+          {.gguf = "blk.{}.ssm_d",
+           .hugging_face = "backbone.layers.{}.mixer.D",
+           .order = RowOrder::as_column,
+           .bare = true,
+           .ending = ""},
+          {"blk.{}.ssm_norm", "backbone.layers.{}.mixer.norm", RowOrder::as_rows},
+          {"blk.{}.ssm_out", "backbone.layers.{}.mixer.out_proj"},
+          {"blk.{}.ffn_up", "backbone.layers.{}.mixer.up_proj"},
+          {"blk.{}.ffn_down", "backbone.layers.{}.mixer.down_proj"},
+          {"blk.{}.ffn_gate_inp", "backbone.layers.{}.mixer.gate"},
+          bare("blk.{}.exp_probs_b", "backbone.layers.{}.mixer.gate.e_score_correction_bias", ".bias"),
+          {"blk.{}.ffn_latent_down", "backbone.layers.{}.mixer.fc1_latent_proj"},
+          {"blk.{}.ffn_latent_up", "backbone.layers.{}.mixer.fc2_latent_proj"},
+          {"blk.{}.ffn_up_exps", "backbone.layers.{}.mixer.experts.{}.up_proj", RowOrder::experts},
+          {"blk.{}.ffn_down_exps", "backbone.layers.{}.mixer.experts.{}.down_proj", RowOrder::experts},
+          {"blk.{}.ffn_up_shexp", "backbone.layers.{}.mixer.shared_experts.up_proj"},
+          {"blk.{}.ffn_down_shexp", "backbone.layers.{}.mixer.shared_experts.down_proj"},
+          {"output_norm", "backbone.norm_f"},
+          {"output", "lm_head"}};
 }
 
 std::vector<TensorRow> mixtral_tensors() {

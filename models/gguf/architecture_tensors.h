@@ -44,6 +44,8 @@ std::vector<TensorRow> deepseek_tensors();
 std::vector<TensorRow> granite_tensors();
 std::vector<TensorRow> granite_moe_tensors();
 std::vector<TensorRow> granite_hybrid_tensors();
+/// Nemotron-H's, with experts or without.
+std::vector<TensorRow> nemotron_tensors();
 /// Norms of queries and keys, whose gains lack `added`.
 std::vector<TensorRow> query_norms(float added = 0);
 std::vector<TensorRow> gemma_tensors();

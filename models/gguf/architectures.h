@@ -27,7 +27,7 @@ enum class RowOrder : uint8_t {
   /// One half of the rows of a matrix; the other is of the row with the other of these orders.
   first_half,
   second_half,
-  as_row,            ///< a matrix of one row, which Hugging Face has as a vector
+  as_rows,           ///< a matrix with a row for each group of heads, which Hugging Face has as a vector
   as_column,         ///< of one column
   rows_of_matrices,  ///< a matrix, of which Hugging Face has each row as a matrix of one row
   /// Of a delta net, which has one or more heads of values for each of keys: Hugging Face's head k n + i, the i-th of

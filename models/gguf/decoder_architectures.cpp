@@ -80,6 +80,16 @@ std::vector<KeyRow> granite_keys() {
                {"logit_scale", "logits_scaling", ValueKind::number}});
 }
 
+/// Nemotron-H's. What layers are, and how wide heads of state spaces and feed-forward layers are, is read apart.
+std::vector<KeyRow> nemotron_keys() {
+  return with(without(decoder_keys(), {"attention.head_count_kv", "feed_forward_length", "rope.freq_base"}),
+              {{"attention.layer_norm_rms_epsilon", "layer_norm_epsilon", ValueKind::number, true},
+               {"ssm.conv_kernel", "conv_kernel"},
+               {"ssm.state_size", "ssm_state_size"},
+               {"ssm.group_count", "n_groups"},
+               {"ssm.time_step_rank", "mamba_num_heads"}});
+}
+
 std::vector<KeyRow> optional(std::vector<KeyRow> keys) {
   for (KeyRow& key : keys) key.optional = true;
   return keys;
@@ -208,6 +218,31 @@ std::vector<GgufArchitecture> decoder_architectures() {
                  {"mamba_conv_bias", {true}},
                  {"mamba_proj_bias", {false}}},
        .tensors = granite_hybrid_tensors()});
+  const std::vector<FixedRow> nemotron_means = {
+      {"mlp_hidden_act", {"relu2"}}, {"mamba_hidden_act", silu}, {"use_conv_bias", {true}}, {"use_bias", {false}}};
+  all.push_back({.name = "nemotron_h",
+                 .model_types = {"nemotron_h"},
+                 .model_class = "NemotronHForCausalLM",
+                 .keys = nemotron_keys(),
+                 .fixed = nemotron_means,
+                 .tensors = nemotron_tensors()});
+  // A model type of files alone.
+  all.push_back(
+      {.name = "nemotron_h_moe",
+       .model_types = {"nemotron_h_moe"},
+       .model_class = "NemotronHForCausalLM",
+       .keys = with(nemotron_keys(), {{"expert_count", "n_routed_experts"},
+                                      {"expert_used_count", "num_experts_per_tok"},
+                                      {"expert_feed_forward_length", "moe_intermediate_size"},
+                                      {"expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size"},
+                                      {"expert_shared_count", "n_shared_experts", ValueKind::integer, true},
+                                      {"expert_weights_scale", "routed_scaling_factor", ValueKind::number, true},
+                                      {"expert_weights_norm", "norm_topk_prob", ValueKind::boolean, true},
+                                      {"expert_group_count", "n_group", ValueKind::integer, true},
+                                      {"expert_group_used_count", "topk_group", ValueKind::integer, true},
+                                      {"moe_latent_size", "moe_latent_size", ValueKind::integer, true}}),
+       .fixed = with(nemotron_means, {{"mlp_bias", {false}}}),
+       .tensors = nemotron_tensors()});
   all.push_back({.name = "olmo2",
                  .model_types = {"olmo2", "olmo3"},
                  .model_class = "Olmo2ForCausalLM",

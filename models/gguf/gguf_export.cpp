@@ -63,7 +63,6 @@ std::vector<int64_t> shape_of(const ParameterSpec& parameter, RowOrder order) {
   if (order == RowOrder::transposed) std::ranges::reverse(shape);
   if (order == RowOrder::turned_matrices) std::swap(shape[1], shape[2]);
   if (order == RowOrder::one_row) shape.erase(shape.begin());
-  if (order == RowOrder::as_row) shape.insert(shape.begin(), 1);
   if (order == RowOrder::as_column) shape.push_back(1);
   if (is_half(order)) shape.front() /= 2;
   if ((order == RowOrder::value_channels || order == RowOrder::rows_of_matrices) && shape.size() > 1)
@@ -202,15 +201,19 @@ std::optional<int64_t> setting_in(const json& config, const GgufArchitecture& ar
 
 /// In files that list the heads of layers the first has none: what llama-quantize looks at.
 bool starts_without_heads(const json& config) {
-  const auto types = config.find("layer_types");
-  return types != config.end() && types->is_array() && !types->empty() &&
-         (types->front() == "mamba" || types->front() == "conv");
+  for (const char* key : {"layer_types", "layers_block_type"})
+    if (const auto types = config.find(key); types != config.end() && types->is_array() && !types->empty())
+      for (const char* other : {"mamba", "conv", "moe", "mlp"})
+        if (types->front() == other) return true;
+  return false;
 }
 
 /// The config as files have it. A Granite 4 without state spaces is a plain Granite there, and llama.cpp runs it as
-/// nothing else.
+/// nothing else; a Nemotron-H with experts has a name of its own.
 json config_of_file(const Model& model) {
   json config = *model.config;
+  if (model.family == "nemotron_h" && std::ranges::count(config.at("layers_block_type"), json("moe")) > 0)
+    config["model_type"] = "nemotron_h_moe";
   if (model.family != "granitemoehybrid" || std::ranges::count(config.at("layer_types"), json("mamba")) > 0)
     return config;
   check(config.at("num_local_experts") == 0 && config.at("position_embedding_type") == "rope",
@@ -250,7 +253,14 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
     return key == "attention.head_count_kv" ? kv_heads : setting(key, otherwise);
   };
   std::vector<Mixture::Tensor> tensors;
-  for (const Target& target : targets) tensors.push_back(target.tensor);
+  for (Target& target : targets) {
+    std::vector<int64_t>& shape = target.tensor.shape;
+    if (target.row && target.row->order == RowOrder::as_rows) {
+      const int64_t groups = setting("ssm.group_count", {});
+      shape = {groups, shape[0] / groups};
+    }
+    tensors.push_back(target.tensor);
+  }
   const std::vector<DType> types =
       mixture.types_of(tensors, {.layers = setting("block_count", {}),
                                  .queries_per_key = starts_without_heads(config) ? 1 : heads / kv_heads,

@@ -298,7 +298,7 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
       }
       continue;
     }
-    if (row.order == RowOrder::as_row || row.order == RowOrder::as_column) {
+    if (row.order == RowOrder::as_rows || row.order == RowOrder::as_column) {
       place.order = RowOrder::same;
       shape = {elements};
     }

@@ -88,6 +88,42 @@ void read_granite_hybrid(const GgufSettings& settings, json& config) {
       settings.all().boolean_or(settings.name("rope.scaling.finetuned"), true) ? "rope" : "nope";
 }
 
+/// A layer has heads of keys, a feed-forward layer, or else a state space. One of an architecture without experts says
+/// nothing of them.
+void read_nemotron_h(const GgufSettings& settings, json& config) {
+  const char *heads_key = "attention.head_count_kv", *inner_key = "feed_forward_length";
+  const auto all = config["num_hidden_layers"].get<int64_t>();
+  const int64_t layers = layers_of(settings.shards(), architecture_of(settings.shards()));
+  const std::vector<int64_t> kv_heads = of_layers(settings, heads_key, all),
+                             inner = of_layers(settings, inner_key, all);
+  const bool experts = has_experts(settings);
+  config.update({{"model_type", "nemotron_h"}, {"num_hidden_layers", layers}, {"attention_bias", false}});
+  config["mlp_bias"] = false;
+  // Under this name where the folder that the file was made of has no other.
+  if (const char* epsilon = "attention.layer_norm_epsilon"; !config.contains("layer_norm_epsilon"))
+    config["layer_norm_epsilon"] = settings.number(epsilon);
+  const auto set = [&](const char* key, const char* theirs, int64_t value) {
+    check(config.value(key, value) == value, "{}: key {} has {} and {}; that is not supported",
+          settings.shards().name(), settings.name(theirs), config.value(key, value), value);
+    config[key] = value;
+  };
+  for (int64_t i = 0; i < layers; ++i) {
+    const int64_t heads = kv_heads[static_cast<size_t>(i)], width = inner[static_cast<size_t>(i)];
+    const auto has = [&](const char* tensor) { return settings.has_tensor(fmt::format("blk.{}.{}", i, tensor)); };
+    check(heads == 0 || width == 0, "{}: keys {} and {} give layer {} both; that is not supported",
+          settings.shards().name(), settings.name(heads_key), settings.name(inner_key), i);
+    config["layers_block_type"].push_back(heads > 0 ? "attention" : width == 0 ? "mamba" : experts ? "moe" : "mlp");
+    if (heads > 0) set("num_key_value_heads", heads_key, heads);
+    if (width > 0 && !experts) set("intermediate_size", inner_key, width);
+    if (heads > 0 && has("attn_q.bias")) config["attention_bias"] = true;
+    if (has("ffn_up.bias")) config["mlp_bias"] = true;
+  }
+  const auto heads = config["mamba_num_heads"].get<int64_t>(), values = settings.integer("ssm.inner_size");
+  check(heads > 0 && values % heads == 0, "{}: key {} is {}, not a multiple of {}, which is {}",
+        settings.shards().name(), settings.name("ssm.inner_size"), values, settings.name("ssm.time_step_rank"), heads);
+  config["mamba_head_dim"] = values / heads;
+}
+
 /// Layers with and without a window have heads of two widths; where those without have no tensor for values, these are
 /// their keys.
 void read_gemma4(const GgufSettings& settings, json& config) {

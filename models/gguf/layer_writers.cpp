@@ -100,6 +100,23 @@ void add_granite_hybrid(GgufPairs& pairs, const std::string& prefix, const json&
   pairs.add_boolean(prefix + "rope.scaling.finetuned", config.at("position_embedding_type") == "rope");
 }
 
+void add_nemotron_h(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  const json& kinds = config.at("layers_block_type");
+  const bool experts = config.at("model_type") == "nemotron_h_moe";
+  const int32_t width = config.at(experts ? "moe_intermediate_size" : "intermediate_size").get<int32_t>();
+  std::vector<int32_t> heads, inner;
+  for (const json& kind : kinds) {
+    check(!experts || kind != "mlp", "a GGUF file can't say that layers with experts stand beside ones without");
+    heads.push_back(kind == "attention" ? config.at("num_key_value_heads").get<int32_t>() : 0);
+    inner.push_back(kind == "moe" || kind == "mlp" ? width : 0);
+  }
+  pairs.add_integers(prefix + "attention.head_count_kv", heads);
+  pairs.add_integers(prefix + "feed_forward_length", inner);
+  pairs.add_integer(prefix + "attention.value_length", integer_in(config, "head_dim"));
+  pairs.add_integer(prefix + "ssm.inner_size",
+                    integer_in(config, "mamba_num_heads") * integer_in(config, "mamba_head_dim"));
+}
+
 void add_lfm2_moe(GgufPairs& pairs, const std::string& prefix, const json& config) {
   add_weights(pairs, prefix, gguf_sigmoid);
   add_lfm2(pairs, prefix, config);

@@ -32,6 +32,14 @@ def with_older_keys(*arguments, **options):
         settings["n_ctx"] = settings["n_positions"]
     if settings.get("model_type") == "gpt_neox":
         settings["rotary_pct"] = settings["rope_parameters"]["partial_rotary_factor"]
+    if settings.get("model_type") == "nemotron_h":
+        settings["norm_eps"] = settings["layer_norm_epsilon"]
+    if settings.get("model_type") == "nemotron_h" and "moe" not in settings["layers_block_type"]:
+        # As released files without experts have it: there is no word of them.
+        letters = {"mamba": "M", "attention": "*", "mlp": "-"}
+        settings["hybrid_override_pattern"] = "".join(letters[kind] for kind in settings["layers_block_type"])
+        for key in ("n_routed_experts", "num_experts_per_tok", "n_group", "topk_group"):
+            del settings[key]
     return settings
 
 

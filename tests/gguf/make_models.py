@@ -134,6 +134,17 @@ def save_decoders(size, width, inner, heads, kv):
          layer_types=["attention"] * 4, num_experts_per_tok=0, position_embedding_type="rope")
     make("granite4_moe", t.GraniteMoeHybridForCausalLM, t.GraniteMoeHybridConfig, **spaces, layer_types=space,
          num_local_experts=6, num_experts_per_tok=3, position_embedding_type="nope")
+    # A state space of two groups, attention, and a feed-forward layer or a mixture: a layer each.
+    parts = dict(**head, vocab_size=704, mamba_num_heads=2 * heads, mamba_head_dim=width // heads, n_groups=2,
+                 ssm_state_size=16 if narrow else 32, num_hidden_layers=5, tie_word_embeddings=False)
+    mixtures = dict(layers_block_type=["mamba", "moe", "attention", "moe", "mamba"], n_routed_experts=6,
+                    num_experts_per_tok=3, moe_intermediate_size=width, moe_shared_expert_intermediate_size=inner,
+                    routed_scaling_factor=1.5 if narrow else 1.0)
+    make("nemotron_h", t.NemotronHForCausalLM, t.NemotronHConfig, **parts, mlp_bias=narrow,
+         layers_block_type=["mamba", "mlp", "attention", "mlp", "mamba"])
+    make("nemotron_h_moe", t.NemotronHForCausalLM, t.NemotronHConfig, **parts, **mixtures)
+    make("nemotron_h_latent", t.NemotronHForCausalLM, t.NemotronHConfig, **parts, **mixtures,
+         moe_latent_size=64 if narrow else 512)
     make("qwen2_moe", t.Qwen2MoeForCausalLM, t.Qwen2MoeConfig, tie_word_embeddings=False, moe_intermediate_size=width,
          shared_expert_intermediate_size=inner, num_experts=6, num_experts_per_tok=3)
     make("olmoe", t.OlmoeForCausalLM, t.OlmoeConfig, tie_word_embeddings=False, num_experts=6, num_experts_per_tok=3,

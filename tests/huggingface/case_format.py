@@ -87,6 +87,12 @@ def text(value):
 def legacy(config):
     """The same config with the keys that older versions of transformers wrote."""
     old = {key: value for key, value in config.items() if key not in ("dtype", "rope_parameters")}
+    if config["model_type"] == "nemotron_h":
+        letters = {"mamba": "M", "attention": "*", "moe": "E", "mlp": "-"}
+        kinds = old.pop("layers_block_type")
+        return old | {"hybrid_override_pattern": "".join(letters[kind] for kind in kinds),
+                      "num_hidden_layers": len(kinds), "attention_head_dim": old.pop("head_dim"),
+                      "torch_dtype": config["dtype"]}
     rope = dict(config["rope_parameters"])
     if config["model_type"] == "olmo3":
         rope = dict(rope["full_attention"])  # layers with a window have the base alone

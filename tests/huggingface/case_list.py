@@ -1,7 +1,8 @@
 """What make_cases.py makes: one entry a case. Sizes are odd on purpose: nothing may depend on a multiple of 4 or 8."""
 from case_recipes import (albert, apart, bart, bart_classifier, bert, bloom, classifier, deberta, distilbert, electra,
                           gemma4, gpt2, gpt_neo, gpt_neox, gptj, llama, m2m_100, marian, mbart, modernbert, mpnet,
-                          nomic_bert, opt, pegasus, phi3, qwen3_5, qwen3_5_moe, roberta, rotary, t5, vaswani, whisper, xlnet)
+                          nemotron_h, nomic_bert, opt, pegasus, phi3, qwen3_5, qwen3_5_moe, roberta, rotary, t5,
+                          vaswani, whisper, xlnet)
 
 
 def case(what, seed, seq, recipe, **more):
@@ -202,6 +203,22 @@ SMALL = {
                          rotary("ernie4_5_moe", "Ernie4_5_MoeForCausalLM", 2, 18, 3, 11, 61, 32, num_key_value_heads=1,
                                 moe_num_experts=5, moe_k=2, moe_num_shared_experts=2, moe_intermediate_size=7,
                                 moe_layer_start_index=1, rope_parameters=dict(rope_type="default", rope_theta=500000.0))),
+    "nemotron_h": case("Mamba 2 of two groups that are normed apart, attention without positions and the square of relu, a "
+                       "layer each; all biases", 144, 13,
+                       nemotron_h(["attention", "mamba", "mlp", "mamba", "mlp"], 18, 3, 11, 61, 32, n_groups=2,
+                                  mamba_head_dim=5, mlp_bias=True, use_bias=True,
+                                  mamba_proj_bias=True)),
+    "nemotron_h_moe": case("the same of three groups; five experts without gates, two a token by sigmoids that a bias "
+                           "balances, and one that all tokens take", 145, 13,
+                           nemotron_h(["attention", "moe", "mamba", "moe"], 18, 3, 11, 61, 32, n_groups=3,
+                                      mamba_head_dim=4, n_routed_experts=5, num_experts_per_tok=2,
+                                      moe_intermediate_size=7, moe_shared_expert_intermediate_size=13,
+                                      routed_scaling_factor=1.7)),
+    "nemotron_h_latent": case("experts that see a narrower projection of what the router sees", 146, 13,
+                              nemotron_h(["attention", "moe", "mamba"], 18, 3, 11, 61, 32, n_groups=1,
+                                         mamba_head_dim=4, n_routed_experts=5, num_experts_per_tok=2,
+                                         moe_intermediate_size=7, moe_shared_expert_intermediate_size=13,
+                                         moe_latent_size=6)),
     "deepseek_v2": case("latent attention, whose queries are one matrix; five experts, two a token, and two that all "
                         "tokens take, behind a layer without", 139, 13,
                         rotary("deepseek_v2", "DeepseekV2ForCausalLM", 2, 21, 3, 11, 61, 32, q_lora_rank=None,

@@ -29,7 +29,7 @@ NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
             "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next",
-            "gemma4_text", "glm4_moe", "deepseek_v2", "deepseek_v3", "glm4_moe_lite"):
+            "gemma4_text", "glm4_moe", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "nemotron_h"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = NO_DROPOUT["ernie4_5_moe"] = NO_DROPOUT["lfm2"] = NO_DROPOUT["lfm2_moe"] = {}
 NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
@@ -152,6 +152,13 @@ def gemma4(layers, *sizes, **more):
                   rope_parameters=dict(
                       full_attention=dict(rope_type="proportional", rope_theta=10000.0, partial_rotary_factor=0.5),
                       sliding_attention=dict(rope_type="default", rope_theta=1000.0)), **more)
+
+
+def nemotron_h(kinds, *sizes, **more):
+    """A layer of each kind; the first one has attention weights to record."""
+    return rotary("nemotron_h", "NemotronHForCausalLM", len(kinds), *sizes, layers_block_type=kinds,
+                  num_key_value_heads=1, head_dim=10, mamba_num_heads=6, ssm_state_size=5, conv_kernel=4, chunk_size=16,
+                  **more)
 
 
 def phi3(*sizes, original, short, long):

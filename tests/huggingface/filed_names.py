@@ -9,13 +9,17 @@ RENAMED = {"nomic_bert": {"nomic_bert.layers.": "nomic_bert.encoder.layers.", "e
                           "mlp.down_proj": "mlp.fc2", "post_attention_layernorm": "norm1",
                           "post_mlp_layernorm": "norm2"},
            "mixtral": {".mlp.": ".block_sparse_moe."},
-           "ernie4_5_moe": {".gate.moe_statics.": ".moe_statics."}}
+           "ernie4_5_moe": {".gate.moe_statics.": ".moe_statics."},
+           # The second is what transformers alone writes: it is only undone, since the first has been there before.
+           "nemotron_h": {"model.": "backbone.", "model.embeddings.": "model.embedding."}}
 JOINED = {"nomic_bert": (["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"], "attn.Wqkv")}
 
-# What each expert's matrices are called in files: gate, up and down, which modules have in two tensors of all experts.
+# What each expert's matrices are called in files: gate, where there is one, up and down, which modules have in two
+# tensors of all experts.
 EXPERTS = {**dict.fromkeys(("lfm2_moe", "mixtral"), ("w1", "w3", "w2")),
            **dict.fromkeys(("glm4_moe", "olmoe", "qwen2_moe", "qwen3moe", "deepseek_v2", "deepseek_v3", "qwen3_next",
-                           "glm4_moe_lite", "ernie4_5_moe"), ("gate_proj", "up_proj", "down_proj"))}
+                           "glm4_moe_lite", "ernie4_5_moe"), ("gate_proj", "up_proj", "down_proj")),
+           "nemotron_h": (None, "up_proj", "down_proj")}
 
 
 def experts_apart(tensors, gate, up, down):
@@ -23,7 +27,8 @@ def experts_apart(tensors, gate, up, down):
     for name, tensor in tensors.items():
         place, _, last = name.rpartition(".experts.")
         for i, own in enumerate(tensor if place else ()):
-            each = dict(zip((gate, up), own.chunk(2))) if last == "gate_up_proj" else {down: own}
+            whole = {down if last == "down_proj" else up: own}
+            each = dict(zip((gate, up), own.chunk(2))) if last == "gate_up_proj" else whole
             found |= {f"{place}.experts.{i}.{part}.weight": matrix for part, matrix in each.items()}
         if not place:
             found[name] = tensor
@@ -40,7 +45,10 @@ def experts_together(tensors, gate, up, down):
             found[name] = tensor
     for place, experts in lists.items():
         parts = [experts[i] for i in range(len(experts))]
-        found[place + ".gate_up_proj"] = torch.stack([torch.cat([part[gate], part[up]]) for part in parts])
+        if gate:
+            found[place + ".gate_up_proj"] = torch.stack([torch.cat([part[gate], part[up]]) for part in parts])
+        else:
+            found[place + ".up_proj"] = torch.stack([part[up] for part in parts])
         found[place + ".down_proj"] = torch.stack([part[down] for part in parts])
     return found
 

@@ -124,7 +124,8 @@ def save_blank(model, folder, generates):
         del written["scale_decoder_outputs"]
         written["tie_word_embeddings"] = False
         path.write_text(json.dumps(written, indent=2) + "\n")
-    if "rope_parameters" in written and not written["model_type"].startswith("gemma4"):  # no older files of that
+    kind = written["model_type"]
+    if kind == "nemotron_h" or ("rope_parameters" in written and not kind.startswith("gemma4")):  # no older ones of that
         (folder / "config_legacy.json").write_text(case_format.text(case_format.legacy(written)))
     return load_file(folder / "model.safetensors")
 

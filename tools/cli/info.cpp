@@ -48,7 +48,7 @@ const std::vector<SizeRow> size_rows = {
     {"experts", {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}},
     {"experts of a token", {"num_experts_per_tok", "moe_k"}},
     {"feed-forward of an expert", {"moe_intermediate_size"}},
-    {"feed-forward of the shared expert", {"shared_expert_intermediate_size"}},
+    {"feed-forward of the shared expert", {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"}},
     {"vocabulary", {"vocab_size"}},
     {"context", {"max_position_embeddings", "n_positions"}}};
 
@@ -86,6 +86,9 @@ ordered_json describe_config(const JsonObject& config) {
         out["sizes"][row.what] = *size;
         break;
       }
+  // Nemotron-H's newer files name its layers instead.
+  if (const auto kinds = json.find("layers_block_type"); kinds != json.end() && kinds->is_array())
+    out["sizes"]["layers"] = kinds->size();
   describe_latent(json, out["sizes"]);
   return out;
 }

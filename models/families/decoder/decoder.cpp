@@ -30,18 +30,21 @@ using Mixer = Decoder::Mixer;
 constexpr const char* layer_scale = ".layer_scalar";
 
 /// In files.
-std::string_view mixer_name(Mixer mixer) {
+std::string_view mixer_name(const Decoder& decoder, Mixer mixer) {
+  if (decoder.mixer) return decoder.mixer;
   switch (mixer) {
     case Mixer::delta_net: return "linear_attn";
     case Mixer::short_convolution: return "conv";
     case Mixer::mamba: return "mamba";
     case Mixer::attention:
-    case Mixer::latent_attention: break;
+    case Mixer::latent_attention:
+    case Mixer::none: break;
   }
   return "self_attn";
 }
 
-std::string layer_name(int64_t layer) { return fmt::format("model.layers.{}", layer); }
+std::string layer_name(const Decoder& decoder, int64_t layer) { return fmt::format("{}.{}", decoder.stack, layer); }
+std::string embedding_name(const Decoder& decoder) { return join_names(decoder.embedding, "weight"); }
 
 /// Norms of a layer's part, by their names in the file; empty: there is none.
 struct PartNorms {
@@ -75,8 +78,9 @@ struct InnerParts {
 
 InnerParts inner_parts(const Decoder& d, int64_t layer) {
   const bool experts = d.layers[static_cast<size_t>(layer)].experts;
-  return {!experts || d.experts.beside ? join_names(layer_name(layer), d.inner_name) : "",
-          experts ? join_names(layer_name(layer), d.experts.name) : ""};
+  const std::string name = layer_name(d, layer);
+  return {!experts || d.experts.beside ? join_names(name, d.inner_name) : "",
+          experts ? join_names(name, d.experts.name) : ""};
 }
 
 /// The decoder with the width that this layer's feed-forward layer has.
@@ -92,7 +96,7 @@ class Builder {
   Builder(Graph& graph, const Decoder& decoder, const Pass& pass) : decoder_(decoder), layers_(graph, pass) {}
 
   Value hidden() {
-    const Value tokens = layers_.tensor("model.embed_tokens.weight", {decoder_.vocabulary, decoder_.width});
+    const Value tokens = layers_.tensor(embedding_name(decoder_), {decoder_.vocabulary, decoder_.width});
     Value x = embedding(layers_.graph(), tokens, layers_.pass().ids, {.scale = decoder_.embedding_scale});
     if (decoder_.embedding_normed) x = norm(x, decoder_.last_norm);
     if (decoder_.layer_inputs.width > 0) inputs_ = all_layer_inputs(layers_, decoder_, x);
@@ -119,17 +123,18 @@ class Builder {
   }
 
   Value block(Value x, int64_t layer) {
-    const std::string name = layer_name(layer);
+    const std::string name = layer_name(decoder_, layer);
     const Graph::Scope scope(layers_.graph(), fmt::format("layers.{}", layer));
+    const Mixer mixer = decoder_.layers[static_cast<size_t>(layer)].mixer;
     const auto attention = [&](Value in, Value residual) {
-      const Mixer mixer = decoder_.layers[static_cast<size_t>(layer)].mixer;
-      const std::string of_mixer = join_names(name, mixer_name(mixer));
+      const std::string of_mixer = join_names(name, mixer_name(decoder_, mixer));
       switch (mixer) {
         case Mixer::latent_attention: return latent_attention(layers_, decoder_, in, of_mixer, layer, residual);
         case Mixer::delta_net: return delta_net(layers_, decoder_, in, of_mixer, layer, residual);
         case Mixer::short_convolution: return short_convolution(layers_, decoder_, in, of_mixer, layer, residual);
         case Mixer::mamba: return mamba(layers_, decoder_, in, of_mixer, layer, residual);
-        case Mixer::attention: break;
+        case Mixer::attention:
+        case Mixer::none: break;
       }
       return self_attention(layers_, decoder_, in, of_mixer, layer, residual, seen_);
     };
@@ -145,7 +150,8 @@ class Builder {
       const Value in = norm(x, join_names(name, attention_norms(decoder_).before));
       return inner(in, attention(in, x));
     }
-    x = add_part(x, name, attention_norms(decoder_), attention);
+    if (mixer != Mixer::none) x = add_part(x, name, attention_norms(decoder_), attention);
+    if (!decoder_.layers[static_cast<size_t>(layer)].feeds) return x;
     const Value factor = decoder_.layer_scales ? layers_.tensor(name + layer_scale, {1}) : Value{};
     if (!inputs_) return add_part(x, name, feed_forward_norms(decoder_), inner, factor);
     x = add_part(x, name, feed_forward_norms(decoder_), inner);
@@ -168,19 +174,20 @@ class Builder {
 };
 
 void add_mixer(ParameterList& list, const Decoder& d, const Decoder::Layer& layer, const std::string& layer_name) {
-  const std::string name = join_names(layer_name, mixer_name(layer.mixer));
+  const std::string name = join_names(layer_name, mixer_name(d, layer.mixer));
   switch (layer.mixer) {
     case Mixer::attention: return add_self_attention(list, d, layer, name);
     case Mixer::latent_attention: return add_latent_attention(list, d, name);
     case Mixer::delta_net: return add_delta_net(list, d, name);
     case Mixer::short_convolution: return add_short_convolution(list, d, name);
     case Mixer::mamba: return add_mamba(list, d, name);
+    case Mixer::none: break;
   }
 }
 
 std::vector<ParameterSpec> parameters_of(const Decoder& d) {
   ParameterList list(d.deviation);
-  list.normal("model.embed_tokens.weight", {d.vocabulary, d.width});
+  list.normal(embedding_name(d), {d.vocabulary, d.width});
   if (d.tied && d.writes()) list.last().other_names = {"lm_head.weight"};
   const auto add_norm = [&](const std::string& layer, std::string_view name) {
     if (!name.empty()) add_gain(list, d, join_names(layer, name), d.width);
@@ -189,10 +196,13 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
   const PartNorms attention = attention_norms(d), inner = feed_forward_norms(d);
   for (size_t i = 0; i < d.layers.size(); ++i) {
     const auto layer = static_cast<int64_t>(i);
-    const std::string name = layer_name(layer);
-    add_norm(name, attention.before);
-    add_mixer(list, d, d.layers[i], name);
-    add_norm(name, attention.after);
+    const std::string name = layer_name(d, layer);
+    if (d.layers[i].mixer != Mixer::none) {
+      add_norm(name, attention.before);
+      add_mixer(list, d, d.layers[i], name);
+      add_norm(name, attention.after);
+    }
+    if (!d.layers[i].feeds) continue;
     add_norm(name, inner.before);
     const InnerParts parts = inner_parts(d, layer);
     if (!parts.mixture.empty()) add_mixture(list, d, parts.mixture);
@@ -212,7 +222,7 @@ std::vector<ParameterSpec> parameters_of(const Decoder& d) {
 
 Value token_logits(Graph& graph, const Decoder& decoder, Value hidden) {
   const Graph::Scope scope(graph, "lm_head");
-  const std::string name = decoder.tied ? "model.embed_tokens.weight" : "lm_head.weight";
+  const std::string name = decoder.tied ? embedding_name(decoder) : "lm_head.weight";
   const Value weight = graph.persistent(name, {decoder.vocabulary, decoder.width});
   const Value logits =
       matmul(graph, hidden, weight, {.transpose_b = true, .scale = static_cast<float>(decoder.logit_scale)});

@@ -24,8 +24,8 @@ struct Decoder {
     around,    ///< both (Gemma 2)
     parallel,  ///< one, of what goes into both, which do not see each other's results (Cohere)
   };
-  /// What a layer begins with: attention, or what stands for it, with a state instead of a cache.
-  enum class Mixer : uint8_t { attention, latent_attention, delta_net, short_convolution, mamba };
+  /// What a layer begins with: attention, what stands for it, with a state instead of a cache, or nothing.
+  enum class Mixer : uint8_t { attention, latent_attention, delta_net, short_convolution, mamba, none };
   /// What of the queries, and of the keys, is normed together.
   enum class QueryNorms : uint8_t { none, head, whole };
   /// What differs from layer to layer.
@@ -34,6 +34,7 @@ struct Decoder {
     int rotary = 0;        ///< which of `rotaries` turns queries and keys; -1: none
     bool experts = false;  ///< its feed-forward layer is a mixture of experts
     Mixer mixer = Mixer::attention;
+    bool feeds = true;  ///< it ends with a feed-forward layer or a mixture, not with its mixer
     int64_t head_width = 0, kv_heads = 0, inner = 0;  ///< where they are not the decoder's
     bool keys_as_values = false;                      ///< its values are projected as its keys are
     int64_t kv_layer = -1;  ///< the layer before it whose keys and values it sees; -1: it has its own
@@ -51,7 +52,9 @@ struct Decoder {
     bool choice_bias = false;  ///< added to scores to choose by
     bool choice_row = false;   ///< which files have as a matrix of one row
     double factor = 1;         ///< of what they give
-    bool bias = false;         ///< of the router, and of all that the experts have
+    /// Columns that they see and give, of a projection there and of one back; 0: the layer's own.
+    int64_t latent = 0;
+    bool bias = false;  ///< of the router, and of all that the experts have
     /// Where files have those of all experts in one tensor each, how (see ParameterSpec::Stack).
     enum class Stacks : uint8_t { none, columns, rows } stacks = Stacks::none;
     bool beside = false;  ///< layers with experts have their feed-forward layer, too, and add its results
@@ -59,10 +62,12 @@ struct Decoder {
     /// has a factor of its own.
     bool own_norms = false;
     /// Their names in files: of the mixture in a layer, of what is in it, of the tensors of all, and of each expert's.
+    /// Without gates `all_gates` has `up` alone.
     const char* name = "mlp";
     const char *router = "gate", *choice = "gate.e_score_correction_bias", *shared_name = "shared_expert";
     const char *all_gates = "experts.gate_up_proj", *all_downs = "experts.down_proj";
     const char *gate = "gate_proj", *up = "up_proj", *down = "down_proj";
+    const char *to_latent = "fc1_latent_proj", *from_latent = "fc2_latent_proj";
   };
 
   /// Attention to one row of each position, of which every head has its own view as keys and values (DeepSeek-AI 2024,
@@ -93,6 +98,7 @@ struct Decoder {
     int64_t groups = 1, state_width = 256;  ///< heads of a group share their keys and queries, "B" and "C"
     int64_t positions = 4;                  ///< that their convolution sees
     bool convolution_bias = true, bias = false;
+    bool normed_by_group = false;  ///< results of each group are normed by themselves
   };
 
   /// What each layer adds of its tokens alone: a row of a table for each layer, and of the embedding (Gemma 3n and 4,
@@ -122,7 +128,10 @@ struct Decoder {
   /// Of what attention and feed-forward layers add; of those with norms before them alone, and without shared experts.
   double residual_scale = 1;
   Gate gate = Gate::silu;
-  bool gated = true;  ///< false: feed-forward layers have no gate, but the square of relu (So et al. 2021, "Primer")
+  /// false: feed-forward layers, experts too, have no gate, but the square of relu (So et al. 2021, "Primer").
+  bool gated = true;
+  /// Names in files: of the embedding, of the layers, and of what a layer begins with, where that is one for all kinds.
+  const char *embedding = "model.embed_tokens", *stack = "model.layers", *mixer = nullptr;
   const char* inner_name = "mlp";  ///< of feed-forward layers in files, and of their parts:
   const char *inner_joint = "gate_up_proj", *inner_gate = "gate_proj", *inner_up = "up_proj";
   const char* inner_down = "down_proj";

@@ -2,6 +2,7 @@
 
 #include "models/families/decoder/recurrence.h"
 #include "shaders/delta_gates/delta_gates.h"
+#include "shaders/reshape/reshape.h"
 #include "shaders/slice/slice.h"
 
 namespace vkformer {
@@ -18,6 +19,18 @@ DeltaHeads heads_of_mamba(const Decoder& decoder) {
           .value_width = mamba.head_width,
           .values_first = true,
           .corrects = false};
+}
+
+/// Of x [B, T, H Dv], each group of heads by itself where the decoder says so.
+Value normed(Layers& layers, const Decoder& decoder, Value x, const std::string& name) {
+  const int64_t groups = decoder.mamba.normed_by_group ? decoder.mamba.groups : 1;
+  if (groups == 1) return layers.rms_norm(x, name, decoder.epsilon);
+  Graph& graph = layers.graph();
+  const Shape all = graph.shape(x);
+  const int64_t each = all.columns() / groups;
+  const Value gains = reshape(graph, layers.tensor(name + ".weight", {all.columns()}), {groups, each});
+  const Value grouped = reshape(graph, x, {all[0], all[1], groups, each});
+  return reshape(graph, rms_norm(graph, grouped, gains, static_cast<float>(decoder.epsilon)), all);
 }
 
 }  // namespace
@@ -42,7 +55,7 @@ Value mamba(Layers& layers, const Decoder& decoder, Value x, const std::string& 
   const Value read = recurred(
       layers, {.x = seen, .gates = gates, .texts = layers.pass().texts, .skip = of_heads(".D"), .heads = heads}, index);
   const Value gated = gated_unit(graph, Gate::silu, slice(graph, projected, 0, values), read);
-  return layers.linear(layers.rms_norm(gated, name + ".norm", decoder.epsilon), name + ".out_proj", decoder.width,
+  return layers.linear(normed(layers, decoder, gated, name + ".norm"), name + ".out_proj", decoder.width,
                        {.bias = sizes.bias, .scale = decoder.residual_scale, .residual = residual});
 }
 

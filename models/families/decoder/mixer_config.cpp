@@ -3,8 +3,15 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/config_keys.h"
+#include "runtime/check.h"
 
 namespace vkformer {
+
+namespace {
+
+constexpr const char* steps_key = "time_step_limit";
+
+}  // namespace
 
 bool read_mixers(const JsonObject& json, Decoder& d, std::string_view recurrent, Decoder::Mixer mixer,
                  std::initializer_list<std::string_view> attention) {
@@ -24,5 +31,14 @@ nlohmann::json mixer_types(const Decoder& d, std::string_view recurrent, std::st
     types.push_back(layer.mixer == Decoder::Mixer::attention ? attention : recurrent);
   return types;
 }
+
+void check_steps(const JsonObject& json) {
+  if (!json.has(steps_key)) return;
+  const nlohmann::json& limits = json.value()[steps_key];
+  check(limits.is_array() && limits.size() == 2 && limits[0] == 0.0 && !limits[1].is_number(),
+        "{}: {} is not supported; steps must be from 0 to infinity", json.name(), steps_key);
+}
+
+nlohmann::json step_keys() { return {{steps_key, {0.0, {{"__float__", "Infinity"}}}}}; }
 
 }  // namespace vkformer

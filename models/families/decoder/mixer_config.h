@@ -16,4 +16,9 @@ bool read_mixers(const JsonObject& json, Decoder& d, std::string_view recurrent,
 /// What that reads.
 nlohmann::json mixer_types(const Decoder& d, std::string_view recurrent, std::string_view attention);
 
+/// Checks that steps of state spaces have no bounds, as in all released models.
+void check_steps(const JsonObject& json);
+/// What that reads.
+nlohmann::json step_keys();
+
 }  // namespace vkformer

@@ -60,21 +60,37 @@ RouterRule rule_of(const Decoder::Experts& experts) {
           .epsilon = experts.epsilon};
 }
 
+/// Columns of what experts see.
+int64_t width_of(const Decoder& decoder) { return decoder.experts.latent > 0 ? decoder.experts.latent : decoder.width; }
+
 /// What the chosen experts make of x, by the routing's weights, plus residual.
 Value add_experts(Layers& layers, const Decoder& decoder, Value x, const std::string& name, const Routing& routing,
                   Value residual) {
   Graph& graph = layers.graph();
   const Decoder::Experts& experts = decoder.experts;
   const std::string all_gates = join_names(name, experts.all_gates), all_downs = join_names(name, experts.all_downs);
-  const Value gates = layers.tensor(all_gates, {experts.count, 2 * experts.inner, decoder.width});
-  const Value downs = layers.tensor(all_downs, {experts.count, decoder.width, experts.inner});
+  const int64_t width = width_of(decoder), inner = decoder.gated ? 2 * experts.inner : experts.inner;
+  const Value gates = layers.tensor(all_gates, {experts.count, inner, width});
+  const Value downs = layers.tensor(all_downs, {experts.count, width, experts.inner});
   const auto biases = [&](const std::string& of, int64_t columns) {
     return experts.bias ? layers.tensor(of + bias_end, {experts.count, columns}) : Value{};
   };
-  const Value both = expert_matmul(graph, x, gates, routing.chosen, true, biases(all_gates, 2 * experts.inner));
-  const Value found = expert_matmul(graph, gated_unit(graph, decoder.gate, both), downs, routing.chosen, true,
-                                    biases(all_downs, decoder.width));
+  const Value both = expert_matmul(graph, x, gates, routing.chosen, true, biases(all_gates, inner));
+  const Value states =
+      decoder.gated ? gated_unit(graph, decoder.gate, both) : gated_unit(graph, Gate::relu, both, both);
+  const Value found = expert_matmul(graph, states, downs, routing.chosen, true, biases(all_downs, width));
   return expert_sum(graph, found, routing.weights, residual);
+}
+
+/// The same between the projections of Experts::latent, where there are some.
+Value add_latent_experts(Layers& layers, const Decoder& decoder, Value x, const std::string& name,
+                         const Routing& routing, Value residual) {
+  const Decoder::Experts& experts = decoder.experts;
+  if (experts.latent == 0) return add_experts(layers, decoder, x, name, routing, residual);
+  const Value in = layers.linear(x, join_names(name, experts.to_latent), experts.latent, {.bias = decoder.inner_bias});
+  const Value sum = add_experts(layers, decoder, in, name, routing, {});
+  return layers.linear(sum, join_names(name, experts.from_latent), decoder.width,
+                       {.bias = decoder.inner_bias, .residual = residual});
 }
 
 }  // namespace
@@ -90,7 +106,7 @@ Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string
   Routing routing = router(graph, logits, rule_of(experts), bias);
   const double factor = experts.factor * decoder.residual_scale;
   if (factor != 1) routing.weights = scale(graph, routing.weights, factor);
-  const Value sum = add_experts(layers, decoder, x, name, routing, residual);
+  const Value sum = add_latent_experts(layers, decoder, x, name, routing, residual);
   return experts.shared > 0 ? add_shared(layers, decoder, x, name, sum) : sum;
 }
 
@@ -125,7 +141,7 @@ void add_mixture(ParameterList& list, const Decoder& decoder, const std::string&
     for (const char* norm : {norm_of_fed, norm_before, norm_behind}) list.rms_norm(name + norm, decoder.width);
   }
   // Parts of one name of all experts, which are neighbours.
-  const auto add = [&](std::initializer_list<const char*> parts, const std::string& all, const auto& append) {
+  const auto add = [&](const std::vector<const char*>& parts, const std::string& all, const auto& append) {
     for (int64_t i = 0; i < experts.count; ++i)
       for (int64_t first = 0; const char* part : parts) {
         append(fmt::format("{}.experts.{}.{}", name, i, part));
@@ -135,13 +151,18 @@ void add_mixture(ParameterList& list, const Decoder& decoder, const std::string&
         ++first;
       }
   };
-  const auto add_linear = [&](std::initializer_list<const char*> parts, const std::string& all, int64_t in,
-                              int64_t out) {
+  const auto add_linear = [&](const std::vector<const char*>& parts, const std::string& all, int64_t in, int64_t out) {
     add(parts, all, [&](const std::string& part) { list.normal(part + ".weight", {out, in}); });
     if (experts.bias) add(parts, all + bias_end, [&](const std::string& part) { list.zeros(part + ".bias", {out}); });
   };
-  add_linear({experts.gate, experts.up}, join_names(name, experts.all_gates), decoder.width, experts.inner);
-  add_linear({experts.down}, join_names(name, experts.all_downs), experts.inner, decoder.width);
+  std::vector<const char*> gates{experts.up};
+  if (decoder.gated) gates.insert(gates.begin(), experts.gate);
+  add_linear(gates, join_names(name, experts.all_gates), width_of(decoder), experts.inner);
+  add_linear({experts.down}, join_names(name, experts.all_downs), experts.inner, width_of(decoder));
+  if (experts.latent > 0) {
+    list.linear(join_names(name, experts.to_latent), decoder.width, experts.latent, decoder.inner_bias);
+    list.linear(join_names(name, experts.from_latent), experts.latent, decoder.width, decoder.inner_bias);
+  }
   if (experts.shared == 0) return;
   const std::string shared = join_names(name, experts.shared_name);
   add_feed_forward(list, shared_part(decoder, 1), shared);

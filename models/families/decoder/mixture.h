@@ -9,7 +9,8 @@ namespace vkformer {
 /// The weighted sum of what the experts that x [B, T, C] chooses make of it, plus residual, the tensors under NAME: a
 /// router NAME.gate and gated feed-forward layers NAME.experts.0, 1, ... (Decoder::Experts says how these call their
 /// weights); with the expert that all tokens take, NAME.shared_expert, times the sigmoid of NAME.shared_expert_gate
-/// where it has one. The result is like x.
+/// where it has one; experts between two projections where they have columns of their own (Experts::latent). The result
+/// is like x.
 Value mixture(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value residual);
 /// The sum of a feed-forward layer's results and of a mixture's beside it, as Gemma 4 has them (Experts::own_norms):
 /// norm 1 of `fed` + norm 2 of what the experts make of another norm of x, the router's results times a factor of each

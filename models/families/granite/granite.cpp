@@ -21,15 +21,6 @@ constexpr const char *state_key = "mamba_d_state", *convolution_key = "mamba_d_c
 constexpr const char *convolution_bias_key = "mamba_conv_bias", *bias_key = "mamba_proj_bias";
 constexpr std::string_view state_space = "mamba", attention = "attention";
 
-/// Steps of state spaces may be bounded, which no released model does.
-void check_steps(const JsonObject& json) {
-  constexpr const char* key = "time_step_limit";
-  if (!json.has(key)) return;
-  const nlohmann::json& limits = json.value()[key];
-  check(limits.is_array() && limits.size() == 2 && limits[0] == 0.0 && !limits[1].is_number(),
-        "{}: {} is not supported; steps must be from 0 to infinity", json.name(), key);
-}
-
 void read_mamba(const JsonObject& json, Decoder& d) {
   Decoder::Mamba& mamba = d.mamba;
   mamba.heads = integer_or(json, heads_key, mamba.heads, 1, most_width);
@@ -84,6 +75,7 @@ void read_hybrid(const JsonObject& json, Decoder& d) {
 nlohmann::json hybrid_keys(const Decoder& d) {
   const Decoder::Mamba& mamba = d.mamba;
   nlohmann::json keys = expert_keys(d, experts_key);
+  keys.update(step_keys());
   keys.update({{"layer_types", mixer_types(d, state_space, attention)},
                {expert_inner_key, d.experts.inner},
                {inner_key, d.inner},
