@@ -94,6 +94,7 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"ernie4_5", make_ernie4_5},
                              {"exaone4", make_exaone4},
                              {"hunyuan", make_hunyuan},
+                             {"hunyuan_moe", make_hunyuan},
                              {"seed_oss", make_seed_oss},
                              {"nanochat", make_nanochat},
                              {"nemotron_h", make_nemotron_h},
@@ -306,6 +307,20 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("lfm2", {{"conv_L_cache", 1}}, "conv_L_cache");
   says("lfm2_moe", {{"num_experts_per_tok", 6}}, "num_experts_per_tok is 6, num_experts is 5");
   says("ernie4_5_moe", {{"moe_k", 6}}, "moe_k is 6, moe_num_experts is 5");
+  says("hunyuan_moe", {{"moe_topk", 6}}, "moe_topk is 6, num_experts is 5");
+  says("hunyuan_moe", {{"moe_topk", {2, 1}}}, "moe_topk differs from layer to layer");
+  says("hunyuan_moe", {{"use_cla", true}}, "use_cla");
+  says("hunyuan_moe", {{"use_mixed_mlp_moe", false}}, "use_mixed_mlp_moe must be true");
+  says("hunyuan_moe", {{"moe_layer_num_skipped", 1}}, "moe_layer_num_skipped");
+  const json lists = fixture_with("hunyuan_moe",
+                                  {{"moe_topk", {2, 2}},
+                                   {"num_experts", {5, 5}},
+                                   {"moe_intermediate_size", {7, 7}},
+                                   {"num_shared_expert", {1, 1}},
+                                   {"attention_head_dim", 6}},
+                                  {"head_dim"});
+  CHECK(written({"hunyuan_moe", make_hunyuan}, lists) ==
+        written({"hunyuan_moe", make_hunyuan}, fixture_with("hunyuan_moe")));
   says("glm4_moe", {{"n_routed_experts", 1}}, "num_experts_per_tok is 2, n_routed_experts is 1");
   says("glm4_moe", {{"n_group", 5}}, "n_group is 5; experts that are chosen by groups are not supported");
   nlohmann::json of_v3 = fixture_config("deepseek_v3");

@@ -112,6 +112,7 @@ const std::map<std::string, int> cases = {
     {"nemotron_h", 56},
     {"nemotron_h_moe", 61},
     {"nemotron_h_latent", 49},
+    {"hunyuan_moe", 72},
     {"gemma4", 55},
     {"gemma4_small", 95},
     {"gemma4_moe", 39},

@@ -17,16 +17,19 @@ using nlohmann::json;
 
 TEST_CASE("GGUF files have Hunyuan's base of rotary positions grown already", "[gguf]") {
   const TemporaryFolder folder;
-  const auto file = write_fixture(folder, "hunyuan", "f32");
-  const Model before = load_model(fixtures / "hunyuan"), after = load_model(file);
-  const Weights theirs(after.parameters, file);
-  CHECK(theirs.extra().empty());
-  CHECK(theirs.absent().empty());
-  CHECK(before.config->at("rope_theta") == 1e4);
-  CHECK(after.config->at("rope_theta") > 1.1e5);
-  const std::vector<float> a = before.constants.at(0).values(), b = after.constants.at(0).values();
-  REQUIRE(a.size() == b.size());
-  for (size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-6f);
+  for (const char* fixture : {"hunyuan", "hunyuan_moe"}) {
+    INFO(fixture);
+    const auto file = write_fixture(folder, fixture, "f32");
+    const Model before = load_model(fixtures / fixture), after = load_model(file);
+    const Weights theirs(after.parameters, file);
+    CHECK(theirs.extra().empty());
+    CHECK(theirs.absent().empty());
+    CHECK(before.config->at("rope_theta") == 1e4);
+    CHECK(after.config->at("rope_theta") > 1.1e5);
+    const std::vector<float> a = before.constants.at(0).values(), b = after.constants.at(0).values();
+    REQUIRE(a.size() == b.size());
+    for (size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-6f);
+  }
 }
 
 TEST_CASE("a list says which layers of an OLMo 3 have a window, or a period", "[gguf]") {

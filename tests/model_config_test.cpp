@@ -69,6 +69,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"ernie4_5_moe", "Ernie4_5ForCausalLM"},
                                                         {"exaone4", "Olmo2ForCausalLM"},
                                                         {"hunyuan", "HunYuanMoEV1ForCausalLM"},
+                                                        {"hunyuan_moe", "HunYuanDenseV1ForCausalLM"},
                                                         {"seed_oss", "LlamaForCausalLM"},
                                                         {"nanochat", "LlamaForCausalLM"},
                                                         {"nemotron_h", "NemotronForCausalLM"},

@@ -33,6 +33,7 @@ inline constexpr std::pair<std::string_view, std::string_view> decoder_classifie
     {"glm4", "Glm4"},
     {"exaone4", "Exaone4"},
     {"hunyuan_v1_dense", "HunYuanDenseV1"},
+    {"hunyuan_v1_moe", "HunYuanMoEV1"},
     {"seed_oss", "SeedOss"},
     {"stablelm", "StableLm"},
     {"gpt_oss", "GptOss"}};

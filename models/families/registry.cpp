@@ -82,7 +82,7 @@ const Family families[] = {
     {{"ernie4_5"}, make_ernie4_5},
     {{"ernie4_5_moe"}, make_ernie4_5_moe},
     {{"exaone4"}, make_exaone4},
-    {{"hunyuan_v1_dense"}, make_hunyuan},
+    {{"hunyuan_v1_dense", "hunyuan_v1_moe"}, make_hunyuan},
     {{"seed_oss"}, make_seed_oss},
     {{"nanochat"}, make_nanochat},
     {{"nemotron_h"}, make_nemotron_h},

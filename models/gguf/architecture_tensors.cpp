@@ -70,6 +70,20 @@ std::vector<TensorRow> ernie_moe_tensors() {
   return with(shared_mixtures(), {bias});
 }
 
+std::vector<TensorRow> hunyuan_tensors() {
+  return with(llama_tensors(), {{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.query_layernorm"},
+                                {"blk.{}.attn_k_norm", "model.layers.{}.self_attn.key_layernorm"}});
+}
+
+std::vector<TensorRow> hunyuan_moe_tensors() {
+  std::vector<TensorRow> experts = expert_tensors();
+  experts.front().hugging_face = "model.layers.{}.mlp.gate.wg";
+  return with(with(hunyuan_tensors(), experts),
+              {{"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_mlp.gate_proj"},
+               {"blk.{}.ffn_up_shexp", "model.layers.{}.mlp.shared_mlp.up_proj"},
+               {"blk.{}.ffn_down_shexp", "model.layers.{}.mlp.shared_mlp.down_proj"}});
+}
+
 std::vector<TensorRow> gpt_oss_tensors() {
   std::vector<TensorRow> rows = one_norm(llama_tensors());
   std::vector<TensorRow> experts = expert_tensors();

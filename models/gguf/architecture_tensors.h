@@ -34,6 +34,9 @@ std::vector<TensorRow> gpt_oss_tensors();
 std::vector<TensorRow> lfm2_tensors();
 /// ERNIE 4.5's mixtures.
 std::vector<TensorRow> ernie_moe_tensors();
+/// Hunyuan's, without experts and with them.
+std::vector<TensorRow> hunyuan_tensors();
+std::vector<TensorRow> hunyuan_moe_tensors();
 /// GLM 4.5's.
 std::vector<TensorRow> glm4_moe_tensors();
 /// Those of latent attention and DeepSeek's mixtures. Older files have the heads' matrices for keys and values in one

@@ -336,14 +336,22 @@ std::vector<GgufArchitecture> decoder_architectures() {
                  .keys = llama_keys(),
                  .fixed = {{"hidden_act", silu}, {"sliding_window", {nullptr}}},
                  .tensors = llama_tensors(RowOrder::query_pairs, RowOrder::key_pairs)});
-  all.push_back(
-      {.name = "hunyuan-dense",
-       .model_types = {"hunyuan_v1_dense"},
-       .model_class = "HunYuanDenseV1ForCausalLM",
-       .keys = llama_keys(),
-       .fixed = {{"hidden_act", silu}},
-       .tensors = with(llama_tensors(), {{"blk.{}.attn_q_norm", "model.layers.{}.self_attn.query_layernorm"},
-                                         {"blk.{}.attn_k_norm", "model.layers.{}.self_attn.key_layernorm"}})});
+  all.push_back({.name = "hunyuan-dense",
+                 .model_types = {"hunyuan_v1_dense"},
+                 .model_class = "HunYuanDenseV1ForCausalLM",
+                 .keys = llama_keys(),
+                 .fixed = {{"hidden_act", silu}},
+                 .tensors = hunyuan_tensors()});
+  all.push_back({.name = "hunyuan-moe",
+                 .model_types = {"hunyuan_v1_moe"},
+                 .model_class = "HunYuanMoEV1ForCausalLM",
+                 .keys = with(llama_keys(), {{"expert_count", "num_experts"},
+                                             {"expert_used_count", "moe_topk"},
+                                             {"expert_feed_forward_length", "moe_intermediate_size"},
+                                             {"expert_shared_feed_forward_length", "intermediate_size"},
+                                             {"expert_shared_count", "num_shared_expert", ValueKind::integer, true}}),
+                 .fixed = {{"hidden_act", silu}, {"num_shared_expert", {1}}},
+                 .tensors = hunyuan_moe_tensors()});
   all.push_back({.name = "seed_oss",
                  .model_types = {"seed_oss"},
                  .model_class = "SeedOssForCausalLM",

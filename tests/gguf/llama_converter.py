@@ -11,7 +11,7 @@ import runpy
 import sys
 
 sys.path.insert(1, "/usr/share/llama.cpp/llama.cpp-tools")
-from conversion import base  # noqa: E402
+from conversion import base, hunyuan  # noqa: E402
 
 known = base.TextModel.get_vocab_base_pre
 
@@ -40,12 +40,17 @@ def with_older_keys(*arguments, **options):
         settings["hybrid_override_pattern"] = "".join(letters[kind] for kind in settings["layers_block_type"])
         for key in ("n_routed_experts", "num_experts_per_tok", "n_group", "topk_group"):
             del settings[key]
+    if settings.get("model_type") == "hunyuan_v1_moe":  # which the released files have of each layer
+        layers = settings["num_hidden_layers"]
+        settings.update(moe_intermediate_size=[settings["intermediate_size"]] * layers, num_shared_expert=[1] * layers,
+                        moe_topk=[settings["moe_topk"]] * layers)
     return settings
 
 
 base.ModelBase.load_hparams = staticmethod(with_older_keys)
 base.TextModel.get_vocab_base_pre = get_vocab_base_pre
 base.TextModel._set_vocab_glm = base.TextModel._set_vocab_gpt2  # GLM's has tokens that these vocabularies lack
+hunyuan.HunYuanMoEModel.set_vocab = base.TextModel._set_vocab_gpt2  # of whose tokenizer it knows an older form alone
 converter, models, out = sys.argv[1:]
 for folder in sorted(pathlib.Path(models).iterdir()):
     file = pathlib.Path(out) / f"{folder.name}.F32.gguf"

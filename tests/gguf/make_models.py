@@ -145,6 +145,8 @@ def save_decoders(size, width, inner, heads, kv):
     make("nemotron_h_moe", t.NemotronHForCausalLM, t.NemotronHConfig, **parts, **mixtures)
     make("nemotron_h_latent", t.NemotronHForCausalLM, t.NemotronHConfig, **parts, **mixtures,
          moe_latent_size=64 if narrow else 512)
+    make("hunyuan_moe", t.HunYuanMoEV1ForCausalLM, t.HunYuanMoEV1Config, **head, num_experts=6, moe_topk=3,
+         tie_word_embeddings=narrow)
     make("qwen2_moe", t.Qwen2MoeForCausalLM, t.Qwen2MoeConfig, tie_word_embeddings=False, moe_intermediate_size=width,
          shared_expert_intermediate_size=inner, num_experts=6, num_experts_per_tok=3)
     make("olmoe", t.OlmoeForCausalLM, t.OlmoeConfig, tie_word_embeddings=False, num_experts=6, num_experts_per_tok=3,

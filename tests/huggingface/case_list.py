@@ -219,6 +219,11 @@ SMALL = {
                                          mamba_head_dim=4, n_routed_experts=5, num_experts_per_tok=2,
                                          moe_intermediate_size=7, moe_shared_expert_intermediate_size=13,
                                          moe_latent_size=6)),
+    "hunyuan_moe": case("Hunyuan with five experts, two a token, and one that all tokens take; a base of rotary positions "
+                        "grown by alpha", 147, 13,
+                        rotary("hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", 2, 18, 3, 7, 61, 32, num_key_value_heads=1,
+                               head_dim=6, num_experts=5, moe_topk=2, tie_word_embeddings=True,
+                               rope_parameters=dict(rope_type="dynamic", rope_theta=10000.0, alpha=5.0, factor=1.0))),
     "deepseek_v2": case("latent attention, whose queries are one matrix; five experts, two a token, and two that all "
                         "tokens take, behind a layer without", 139, 13,
                         rotary("deepseek_v2", "DeepseekV2ForCausalLM", 2, 21, 3, 11, 61, 32, q_lora_rank=None,

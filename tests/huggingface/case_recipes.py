@@ -29,7 +29,8 @@ NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
             "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next",
-            "gemma4_text", "glm4_moe", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "nemotron_h"):
+            "gemma4_text", "glm4_moe", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "nemotron_h",
+            "hunyuan_v1_moe"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = NO_DROPOUT["ernie4_5_moe"] = NO_DROPOUT["lfm2"] = NO_DROPOUT["lfm2_moe"] = {}
 NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)

@@ -18,7 +18,7 @@ JOINED = {"nomic_bert": (["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_p
 # tensors of all experts.
 EXPERTS = {**dict.fromkeys(("lfm2_moe", "mixtral"), ("w1", "w3", "w2")),
            **dict.fromkeys(("glm4_moe", "olmoe", "qwen2_moe", "qwen3moe", "deepseek_v2", "deepseek_v3", "qwen3_next",
-                           "glm4_moe_lite", "ernie4_5_moe"), ("gate_proj", "up_proj", "down_proj")),
+                           "glm4_moe_lite", "ernie4_5_moe", "hunyuan_v1_moe"), ("gate_proj", "up_proj", "down_proj")),
            "nemotron_h": (None, "up_proj", "down_proj")}
 
 

@@ -46,7 +46,7 @@ const std::vector<SizeRow> size_rows = {
     {"encoder feed-forward", {"encoder_ffn_dim"}},
     {"decoder feed-forward", {"decoder_ffn_dim"}},
     {"experts", {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}},
-    {"experts of a token", {"num_experts_per_tok", "moe_k"}},
+    {"experts of a token", {"num_experts_per_tok", "moe_k", "moe_topk"}},
     {"feed-forward of an expert", {"moe_intermediate_size"}},
     {"feed-forward of the shared expert", {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"}},
     {"vocabulary", {"vocab_size"}},
