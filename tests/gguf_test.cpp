@@ -41,16 +41,17 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
   // Files say that of SmolLM3 every fourth layer is without rotary positions, and nothing else.
   CHECK_THAT(error_of([&] { write_fixture(folder, "smollm3", "f32"); }),
              ContainsSubstring("which layers have no rotary positions"));
-  for (
-      const char* fixture :
-      {"llama",         "llama_linear", "mistral",     "qwen2",       "gpt2",       "gpt_neox",   "gpt_neox_sequential",
-       "bert_cls",      "t5",           "t5_v11",      "qwen3",       "olmo2",      "phi3",       "qwen3_moe",
-       "llama_yarn",    "phi3_long",    "phi3_short",  "gemma",       "gemma2",     "gemma3",     "mixtral",
-       "granite",       "olmoe",        "qwen2_moe",   "olmo3",       "phi",        "starcoder2", "stablelm",
-       "olmo",          "gpt_oss",      "exaone4",     "glm4",        "cohere",     "cohere2",    "ernie4_5",
-       "ernie4_5_moe",  "arcee",        "ministral3",  "seed_oss",    "bloom",      "qwen3_5",    "qwen3_5_moe",
-       "lfm2_moe",      "glm4_moe",     "deepseek_v2", "deepseek_v3", "qwen3_next", "granitemoe", "nemotron_h_latent",
-       "nemotron_h_moe"}) {
+  CHECK_THAT(error_of([&] { write_fixture(folder, "falcon_new", "f32"); }),
+             ContainsSubstring("can't say \"bias\" true"));
+  for (const char* fixture :
+       {"llama",      "mistral",    "qwen2",       "gpt2",      "gpt_neox",   "bert_cls",    "gpt_neox_sequential",
+        "t5",         "t5_v11",     "qwen3",       "olmo2",     "phi3",       "qwen3_moe",   "nemotron_h_latent",
+        "llama_yarn", "phi3_long",  "phi3_short",  "gemma",     "gemma2",     "gemma3",      "falcon_grouped",
+        "mixtral",    "granite",    "olmoe",       "qwen2_moe", "olmo3",      "phi",         "nemotron_h_moe",
+        "starcoder2", "stablelm",   "olmo",        "gpt_oss",   "exaone4",    "glm4",        "llama_linear",
+        "cohere",     "cohere2",    "ernie4_5",    "arcee",     "ministral3", "seed_oss",    "ernie4_5_moe",
+        "bloom",      "qwen3_5",    "qwen3_5_moe", "lfm2_moe",  "glm4_moe",   "deepseek_v2", "deepseek_v3",
+        "qwen3_next", "granitemoe", "falcon"}) {
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");
     const Model before = load_model(fixtures / fixture), after = load_model(file);

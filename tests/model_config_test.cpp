@@ -47,6 +47,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"phi", "Phi3ForCausalLM"},
                                                         {"starcoder2", "GPTBigCodeForCausalLM"},
                                                         {"gptj", "GPTNeoForCausalLM"},
+                                                        {"falcon", "RWForCausalLM"},
                                                         {"llama", "LlamaForTokenClassification"},
                                                         {"mistral", "LlamaForCausalLM"},
                                                         {"qwen2", "MistralForCausalLM"},

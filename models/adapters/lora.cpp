@@ -29,6 +29,7 @@ std::vector<std::string> usual_targets(const std::string& family) {
       {"gpt2", {"c_attn"}},
       {"gpt_neox", {"query_key_value"}},
       {"bloom", {"query_key_value"}},
+      {"falcon", {"query_key_value"}},
       {"t5", {"q", "v"}},
       {"phi", {"q_proj", "v_proj", "fc1", "fc2"}},
       {"phi3", {"qkv_proj"}},

@@ -15,6 +15,7 @@ inline constexpr std::pair<std::string_view, std::string_view> decoder_classifie
     {"phi", "Phi"},
     {"starcoder2", "Starcoder2"},
     {"gptj", "GPTJ"},
+    {"falcon", "Falcon"},
     {"gpt_neox", "GPTNeoX"},
     {"llama", "Llama"},
     {"mistral", "Mistral"},

@@ -13,6 +13,7 @@
 #include "models/families/encoder_decoder/encoder_decoder.h"
 #include "models/families/ernie4_5/ernie4_5.h"
 #include "models/families/exaone4/exaone4.h"
+#include "models/families/falcon/falcon.h"
 #include "models/families/gemma/gemma.h"
 #include "models/families/gemma4/gemma4.h"
 #include "models/families/glm/glm.h"
@@ -73,6 +74,7 @@ const Family families[] = {
     {{"phi"}, make_phi},
     {{"starcoder2"}, make_starcoder2},
     {{"gptj"}, make_gptj},
+    {{"falcon"}, make_falcon},
     {{"llama", "mistral", "qwen2", "arcee"}, make_llama},
     {{"ministral3"}, make_ministral3},
     {{"glm", "glm4"}, make_glm},

@@ -57,6 +57,35 @@ std::vector<GgufArchitecture> make_architectures() {
                    {"blk.{}.ffn_down", "gpt_neox.layers.{}.mlp.dense_4h_to_h"},
                    {"output_norm", "gpt_neox.final_layer_norm"},
                    {"output", "embed_out"}}});
+  // A file has a second norm where there is one for the feed-forward layer, which is the first then.
+  all.push_back(
+      {.name = "falcon",
+       .model_types = {"falcon"},
+       .model_class = "FalconForCausalLM",
+       .keys = {{"context_length", "max_position_embeddings"},
+                {"embedding_length", "hidden_size"},
+                {"block_count", "num_hidden_layers"},
+                {"feed_forward_length", "ffn_hidden_size"},
+                {"attention.head_count", "num_attention_heads"},
+                {"attention.head_count_kv", "num_kv_heads"},
+                {"attention.layer_norm_epsilon", "layer_norm_epsilon", ValueKind::number},
+                {"rope.freq_base", "rope_theta", ValueKind::number, true}},
+       .fixed = {{"activation", {"gelu", "gelu_new", "gelu_pytorch_tanh", "gelu_fast"}},
+                 {"bias", {false}},
+                 {"alibi", {false}},
+                 {"multi_query", {true}},
+                 {"parallel_attn", {true}}},
+       .tensors = {
+           {"token_embd", "transformer.word_embeddings"},
+           {.gguf = "blk.{}.attn_norm", .hugging_face = "transformer.h.{}.ln_mlp", .beside = "blk.{}.attn_norm_2"},
+           {"blk.{}.attn_norm_2", "transformer.h.{}.ln_attn"},
+           {"blk.{}.attn_norm", "transformer.h.{}.input_layernorm"},
+           {"blk.{}.attn_qkv", "transformer.h.{}.self_attention.query_key_value", RowOrder::grouped_heads},
+           {"blk.{}.attn_output", "transformer.h.{}.self_attention.dense"},
+           {"blk.{}.ffn_up", "transformer.h.{}.mlp.dense_h_to_4h"},
+           {"blk.{}.ffn_down", "transformer.h.{}.mlp.dense_4h_to_h"},
+           {"output_norm", "transformer.ln_f"},
+           {"output", "lm_head"}}});
   all.push_back(
       {.name = "bloom",
        .model_types = {"bloom"},

@@ -21,6 +21,8 @@ enum class RowOrder : uint8_t {
   key_pairs,  ///< the same for heads of keys
   /// The parts q, k, v one after the other, where Hugging Face has them side by side in each head.
   fused_heads,
+  /// The same where each head of keys has several of queries in front of it.
+  grouped_heads,
   experts,          ///< a matrix or a vector for each expert in one tensor, which Hugging Face has apart
   one_row,          ///< a vector, which Hugging Face has as a matrix of one row
   turned_matrices,  ///< several matrices, each transposed

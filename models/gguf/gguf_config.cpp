@@ -72,6 +72,14 @@ void read_t5(const GgufSettings& settings, json& config) {
     config["decoder_start_token_id"] = settings.integer("decoder_start_token_id");
 }
 
+/// Several heads of keys, or a norm each, are of the newer form.
+void read_falcon(const GgufSettings& settings, json& config) {
+  const bool two_norms = settings.has_tensor("blk.0.attn_norm_2.weight");
+  const bool is_new = two_norms || config["num_kv_heads"] != 1;
+  config["new_decoder_architecture"] = is_new;
+  config["num_ln_in_parallel_attn"] = is_new ? json(two_norms ? 2 : 1) : json();
+}
+
 struct Reader {
   std::string_view architecture;
   void (*read)(const GgufSettings&, json& config);
@@ -115,6 +123,7 @@ constexpr Reader readers[] = {{"gpt-oss", read_gpt_oss},
                               {"gemma4", read_gemma4},
                               {"gpt2", read_gpt2},
                               {"gptneox", read_gpt_neox},
+                              {"falcon", read_falcon},
                               {"bert", read_bert},
                               {"nomic-bert", read_nomic_bert},
                               {"olmo", read_decoder},

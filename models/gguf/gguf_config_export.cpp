@@ -50,6 +50,11 @@ void add_gpt_neox(GgufPairs& pairs, const std::string& prefix, const json& confi
   add_turned(pairs, prefix, config, config.value("rotary_pct", 0.25));
 }
 
+void add_falcon(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  pairs.add_text(prefix + "tensor_data_layout", "jploski");  // rows of queries, then keys, then values
+  add_turned(pairs, prefix, config, 1);
+}
+
 /// Phi and StarCoder2.
 void add_biased_decoder(GgufPairs& pairs, const std::string& prefix, const json& config) {
   add_turned(pairs, prefix, config, config.value("partial_rotary_factor", 1.0));
@@ -127,6 +132,7 @@ constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
                             {"gemma4", add_gemma4},
                             {"gpt2", add_gpt2},
                             {"gptneox", add_gpt_neox},
+                            {"falcon", add_falcon},
                             {"bert", add_bert},
                             {"nomic-bert", add_nomic_bert},
                             {"olmo", add_olmo},

@@ -264,7 +264,8 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
   const std::vector<DType> types =
       mixture.types_of(tensors, {.layers = setting("block_count", {}),
                                  .queries_per_key = starts_without_heads(config) ? 1 : heads / kv_heads,
-                                 .experts = setting("expert_count", 0)});
+                                 .experts = setting("expert_count", 0),
+                                 .falcon = architecture->name == "falcon"});
 
   GgufPairs pairs;
   pairs.add_text("general.architecture", architecture->name);

@@ -106,6 +106,16 @@ DType down_type(const MixtureRow& row, const Count& count) {
   }
 }
 
+/// The same of Falcon, whose layers gain less by it.
+DType falcon_down_type(const MixtureRow& row, const Count& count) {
+  const bool first = count.before < count.all / 16, more = more_bits(count.before, count.all);
+  if (row.rule == Rule::q3_k_m) return first ? DType::q5_k : more ? DType::q4_k : row.most;
+  if (row.rule == Rule::q3_k_l) return DType::q4_k;
+  if (row.rule == Rule::small) return row.most;
+  if (row.rule == Rule::medium && row.most == DType::q4_k) return first ? DType::q6_k : more ? DType::q5_k : row.most;
+  return down_type(row, count);
+}
+
 /// `eight`: of eight experts, which share the rest of a layer.
 DType output_type(const MixtureRow& row, bool eight) {
   if (eight) {
@@ -151,7 +161,7 @@ std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, const S
     } else if (has_blocks()) {
       // The head, or the embedding where that is the head, too, and with it that of all layers.
       if (has_head ? tensor.name == "output.weight" : tensor.name.ends_with("token_embd.weight")) {
-        if (type != DType::q8_0) type = DType::q6_k;
+        if (type != DType::q8_0) type = sizes.falcon ? DType::q8_0 : DType::q6_k;
       } else if (has_values(tensor.name)) {
         type = eight ? DType::q8_0 : values_type(*row_, values, sizes.queries_per_key);
         ++values.before;
@@ -159,10 +169,13 @@ std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, const S
         if (eight) type = DType::q8_0;
       } else if (has(tensor.name, "ffn_down")) {
         if (sizes.experts > 1) downs.before = layer_in_name(tensor.name);  // of which a layer has several such tensors
-        type = down_type(*row_, downs);
+        type = sizes.falcon ? falcon_down_type(*row_, downs) : down_type(*row_, downs);
         ++downs.before;
       } else if (has(tensor.name, "attn_output.weight")) {
-        type = output_type(*row_, eight);
+        if (!sizes.falcon)
+          type = output_type(*row_, eight);
+        else if (row_->rule == Rule::q3_k_l)
+          type = DType::q4_k;
       }
     }
     types[i] = fitting_type(type, tensor.shape.back());

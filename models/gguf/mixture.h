@@ -29,6 +29,7 @@ class Mixture {
     int64_t layers = 0;           ///< of the decoder and of the encoder, where there are both
     int64_t queries_per_key = 1;  ///< heads of queries for each head of keys
     int64_t experts = 0;
+    bool falcon = false;  ///< for whose weights llama-quantize has rules of their own
   };
   /// A type for each tensor of a file.
   std::vector<DType> types_of(const std::vector<Tensor>& tensors, const Sizes& sizes) const;

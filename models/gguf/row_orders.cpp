@@ -27,6 +27,10 @@ RowHeads heads_of(RowOrder order,
       const int64_t heads = setting("attention.head_count", {});
       return {.heads = setting("attention.head_count_kv", heads)};
     }
+    case RowOrder::grouped_heads: {
+      const int64_t heads = setting("attention.head_count", {});
+      return {.heads = heads, .key_heads = setting("attention.head_count_kv", heads)};
+    }
     case RowOrder::query_pairs:
     case RowOrder::fused_heads: return {.heads = setting("attention.head_count", {})};
     default: return {};
@@ -38,6 +42,7 @@ int64_t parts_of(RowOrder order, const RowHeads& heads) {
     case RowOrder::query_pairs:
     case RowOrder::key_pairs: return 2 * heads.heads;
     case RowOrder::fused_heads: return 3 * heads.heads;
+    case RowOrder::grouped_heads: return heads.heads + 2 * heads.key_heads;
     case RowOrder::value_heads:
     case RowOrder::value_rows:
     case RowOrder::value_channels:
@@ -57,6 +62,12 @@ int64_t gguf_row(RowOrder order, int64_t row, int64_t rows, const RowHeads& head
     case RowOrder::fused_heads: {
       const int64_t width = rows / heads.heads / 3, head = row / (3 * width), part = row / width % 3, i = row % width;
       return (part * heads.heads + head) * width + i;
+    }
+    case RowOrder::grouped_heads: {
+      const int64_t each = heads.heads / heads.key_heads, width = rows / parts_of(order, heads);
+      const int64_t group = row / width / (each + 2), part = row / width % (each + 2), i = row % width;
+      const int64_t head = part < each ? group * each + part : heads.heads + (part - each) * heads.key_heads + group;
+      return head * width + i;
     }
     case RowOrder::value_heads:
     case RowOrder::value_rows:

@@ -13,7 +13,7 @@ namespace vkformer {
 /// The heads that an order is about.
 struct RowHeads {
   int64_t heads = 1;
-  int64_t key_heads = 1;  ///< of heads of values
+  int64_t key_heads = 1;  ///< of heads of values, or of queries
   int64_t before = 0;     ///< rows of queries and keys in front of those of values
 };
 

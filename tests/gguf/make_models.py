@@ -221,6 +221,12 @@ def main():
         save(f"gpt_neox-{size}", t.GPTNeoXForCausalLM(t.GPTNeoXConfig(
             vocab_size=700, hidden_size=width, intermediate_size=inner, num_hidden_layers=4, num_attention_heads=heads,
             max_position_embeddings=256, bos_token_id=0, eos_token_id=0)), "gpt2", bytes_alone)
+        for kind, form in (("falcon", {}), ("falcon_grouped", dict(num_kv_heads=kv, num_ln_in_parallel_attn=1)),
+                           ("falcon_new", dict(num_kv_heads=kv))):
+            save(f"{kind}-{size}", t.FalconForCausalLM(t.FalconConfig(
+                vocab_size=700, hidden_size=width, num_hidden_layers=4, num_attention_heads=heads,
+                max_position_embeddings=2048, bos_token_id=0, eos_token_id=0, new_decoder_architecture=bool(form),
+                tie_word_embeddings=kind == "falcon", **form)), "gpt2", bytes_alone)
         save(f"bert-{size}", t.BertForSequenceClassification(t.BertConfig(
             vocab_size=800, hidden_size=width, intermediate_size=inner, num_hidden_layers=4, num_attention_heads=heads,
             max_position_embeddings=256, num_labels=3)), "bert",

@@ -1,5 +1,5 @@
 """What make_cases.py makes: one entry a case. Sizes are odd on purpose: nothing may depend on a multiple of 4 or 8."""
-from case_recipes import (albert, apart, bart, bart_classifier, bert, bloom, classifier, deberta, distilbert, electra,
+from case_recipes import (albert, apart, bart, bart_classifier, bert, bloom, classifier, deberta, distilbert, electra, falcon,
                           gemma4, gpt2, gpt_neo, gpt_neox, gptj, llama, m2m_100, marian, mbart, modernbert, mpnet,
                           nemotron_h, nomic_bert, opt, pegasus, phi3, qwen3_5, qwen3_5_moe, roberta, rotary, t5,
                           vaswani, whisper, xlnet)
@@ -81,6 +81,14 @@ SMALL = {
     "starcoder2": case("sliding window of 7 positions, 3 heads on 1 key/value head, all biases, tied head", 106, 17,
                        rotary("starcoder2", "Starcoder2ForCausalLM", 2, 18, 3, 19, 61, 32, num_key_value_heads=1,
                               sliding_window=7, rope_parameters=dict(rope_type="default", rope_theta=10000.0))),
+    "falcon": case("attention and feed-forward behind one norm, all heads on one of keys, tied head", 148, 13,
+                   falcon(2, 18, 3, 61, 32)),
+    "falcon_new": case("a norm each for attention and feed-forward beside each other, heads of keys in groups, biases", 149, 13,
+                       falcon(2, 24, 4, 61, 32, new_decoder_architecture=True, num_kv_heads=2, bias=True,
+                              tie_word_embeddings=False, ffn_hidden_size=19)),
+    "falcon_grouped": case("one norm for both, heads of keys in groups, as in its 11B", 150, 13,
+                           falcon(1, 24, 4, 61, 32, new_decoder_architecture=True, num_kv_heads=2,
+                                  num_ln_in_parallel_attn=1)),
     "gptj": case("one norm for attention and feed-forward, rotary of neighbours on 4 of 6 columns, biases of the "
                  "feed-forward and the head", 107, 13, gptj(2, 18, 3, 19, 61, 24, rotary_dim=4)),
     "stablelm": case("LLaMA with LayerNorm, rotary on a quarter of each head, biases of queries, keys and values", 108,

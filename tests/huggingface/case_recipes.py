@@ -33,7 +33,7 @@ for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "min
             "hunyuan_v1_moe"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 NO_DROPOUT["ernie4_5"] = NO_DROPOUT["ernie4_5_moe"] = NO_DROPOUT["lfm2"] = NO_DROPOUT["lfm2_moe"] = {}
-NO_DROPOUT["bloom"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
+NO_DROPOUT["bloom"] = NO_DROPOUT["falcon"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 NO_DROPOUT["seed_oss"] = dict(attention_dropout=0.0, residual_dropout=0.0)
 NO_DROPOUT["phi"] = NO_DROPOUT["phi3"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attention_dropout=0.0)
 
@@ -160,6 +160,13 @@ def nemotron_h(kinds, *sizes, **more):
     return rotary("nemotron_h", "NemotronHForCausalLM", len(kinds), *sizes, layers_block_type=kinds,
                   num_key_value_heads=1, head_dim=10, mamba_num_heads=6, ssm_state_size=5, conv_kernel=4, chunk_size=16,
                   **more)
+
+
+def falcon(layers, width, heads, vocab, positions, **more):
+    return dict(rotary("falcon", "FalconForCausalLM", layers, width, heads, 0, vocab, positions), config=dict(
+        num_hidden_layers=layers, hidden_size=width, num_attention_heads=heads, max_position_embeddings=positions,
+        bos_token_id=1, eos_token_id=2, pad_token_id=0,
+        **{"rope_parameters": dict(rope_type="default", rope_theta=10000.0), **more}))
 
 
 def phi3(*sizes, original, short, long):

@@ -10,6 +10,7 @@
 #include "shaders/relative_bias/relative_bias.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/rope/rope.h"
+#include "shaders/slice/slice.h"
 #include "shaders/swap_axes/swap_axes.h"
 
 namespace vkformer {
@@ -134,16 +135,24 @@ class LayerNormBuilder {
 
   /// The heads of q, of k and of v, one after the other.
   Value project(Value x, const std::string& name) {
-    const int64_t D = decoder_.head_width, H = decoder_.heads, columns = (H + 2 * decoder_.kv_heads) * D;
+    const int64_t D = decoder_.head_width, H = decoder_.heads, groups = decoder_.kv_heads;
+    const int64_t columns = (H + 2 * groups) * D, queries = H / groups * D;
     const char* fused = decoder_.names.fused;
     Value qkv = layers_.linear(x, join_names(name, fused ? fused : joint_qkv), columns, {.bias = decoder_.input_bias});
-    if (!fused) return qkv;
-    // The file keeps q, k and v of a head together.
+    if (!fused || groups == 1) return qkv;
+    // The file keeps q, k and v of a group together.
     Graph& graph = layers_.graph();
     const Graph::Scope scope(graph, "attention");
     const Shape shape = graph.shape(qkv);
-    qkv = swap_axes(graph, reshape(graph, qkv, {shape[0], shape[1], H, 3, D}), 2);
-    return reshape(graph, qkv, shape);
+    if (groups == H) {
+      qkv = swap_axes(graph, reshape(graph, qkv, {shape[0], shape[1], H, 3, D}), 2);
+      return reshape(graph, qkv, shape);
+    }
+    const Value each = reshape(graph, qkv, {shape[0] * shape[1] * groups, queries + 2 * D});
+    const auto part = [&](int64_t first, int64_t count) -> ColumnRange {
+      return {reshape(graph, slice(graph, each, first, count), {shape[0], shape[1], groups * count})};
+    };
+    return join_columns(graph, {part(0, queries), part(queries, D), part(queries + D, D)});
   }
 
   Value turn(Value qkv) {

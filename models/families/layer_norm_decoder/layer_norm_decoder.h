@@ -26,8 +26,9 @@ struct LayerNormDecoder {
     // In a layer:
     const char* first_norm;
     const char* second_norm = nullptr;
-    const char* attention;        ///< of "q_proj", "k_proj" and "v_proj" or `fused`
-    const char* fused = nullptr;  ///< q, k and v of each head together, in one tensor
+    const char* attention;  ///< of "q_proj", "k_proj" and "v_proj" or `fused`
+    /// One tensor, where each head of keys lies behind its queries, its values behind it.
+    const char* fused = nullptr;
     const char* attention_output;
     const char *inner, *outer;  ///< into and out of the feed-forward layer's width
     // Behind the layers:
