@@ -1,32 +1,15 @@
 #include "models/data/number_split.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "models/data/permutation.h"
 #include "runtime/check.h"
-#include "runtime/random.h"
 
 namespace vkformer {
 
 namespace {
 
-/// Element `index` of a permutation of [0, count): a Feistel network, whose rounds are Philox, on the smallest even
-/// number of bits that holds it, followed until it comes back into the range.
-int64_t permuted(int64_t index, int64_t count, uint32_t seed) {
-  constexpr uint32_t split_stream = 0x6e756d73, rounds = 8;
-  int half = 1;
-  while (int64_t{1} << (2 * half) < count) ++half;
-  const uint32_t mask = (uint32_t{1} << half) - 1;
-  do {
-    auto left = static_cast<uint32_t>(index >> half), right = static_cast<uint32_t>(index) & mask;
-    for (uint32_t round = 0; round < rounds; ++round) {
-      const uint32_t word = philox4x32_10({right, round, 0, 0}, {seed, split_stream})[0];
-      left = std::exchange(right, left ^ (word & mask));
-    }
-    index = int64_t{left} << half | right;
-  } while (index >= count);
-  return index;
-}
+constexpr uint32_t number_stream = 0x6e756d73;
 
 }  // namespace
 
@@ -61,7 +44,7 @@ int64_t NumberSplit::number(Part part, int64_t index) const {
   if (part == Part::train && index < small_) return index;
   // Test comes first and validation next, so that a test set stays while the other sizes change.
   const int64_t before = part == Part::test ? 0 : part == Part::valid ? test_ : test_ + valid_ - small_;
-  return small_ + permuted(before + index, shuffled_, seed_);
+  return small_ + permuted(before + index, shuffled_, seed_, number_stream);
 }
 
 }  // namespace vkformer

@@ -91,3 +91,29 @@ grep -q "800 pairs to train on, 100 for validation, 100 for test: vkformer train
   fail "data numbers did not say how to train: $(cat out)"
 [[ $(cat numbers/{train,valid,test}.de | sort -u | wc -l) == 1000 ]] || fail "numbers are missing or twice: $(wc -l numbers/*)"
 [[ $(paste numbers/train.en numbers/train.de | sed -n 22p) == "twenty-one	einundzwanzig" ]] || fail "the pairs don't match"
+
+# Recordings of a telephone's keys.
+tones=("$vkformer" data tones --count 20 --valid 3 --test 4 --out)
+refuse 2 "digits" "${tones[@]}" tones --digits 0
+refuse 2 "count" "$vkformer" data tones --count 0 --out tones
+refuse 2 "valid" "$vkformer" data tones --valid -1 --out tones
+refuse 2 "seed" "${tones[@]}" tones --seed x
+refuse 1 "text.txt is there already and is no empty folder" "${tones[@]}" text.txt
+refuse 1 "numbers is there already and is no empty folder" "${tones[@]}" numbers
+refuse 1 "text.txt/tones: Not a directory" "${tones[@]}" text.txt/tones
+[[ -e tones ]] && fail "a corpus that was refused left files behind: $(ls tones)"
+mkdir tones # an empty one will do
+accept "${tones[@]}" tones
+grep -q "^20 recordings to train on in tones/train.jsonl, 3 for validation in tones/valid.jsonl, 4 for test in tones/test.jsonl$" out ||
+  fail "data tones: $(cat out)"
+refuse 1 "tones is there already" "${tones[@]}" tones
+[[ $(cat tones/*.jsonl | wc -l) == 27 && $(find tones -name '*.wav' | wc -l) == 27 ]] || fail "recordings: $(find tones)"
+grep -vqE '^\{"audio": "(train|valid|test)/[0-9]{6}\.wav", "text": "[0-9]( [0-9]){0,5}"\}$' tones/*.jsonl && fail "rows: $(cat tones/*.jsonl)"
+for part in train valid test; do
+  diff <(cut -d '"' -f 4 tones/$part.jsonl) <(cd tones && find $part -name '*.wav' | sort) || fail "rows of $part name other files"
+done
+[[ $(cat tones/*.jsonl | cut -d '"' -f 8 | sort -u | wc -l) == 27 ]] || fail "a text is twice: $(cat tones/*.jsonl)"
+accept "${tones[@]}" again/tones
+diff -r tones again/tones || fail "the same seed writes other files"
+accept "${tones[@]}" others --seed 2
+cmp -s tones/train.jsonl others/train.jsonl && fail "another seed writes the same texts"

@@ -208,6 +208,13 @@ struct NumbersFlags {
   NumberSplit::Settings split;
 };
 
+struct TonesFlags {
+  std::string out = "tones";
+  int64_t train = 2000, valid = 200, test = 200;  ///< recordings
+  int64_t digits = 6;                             ///< most of one recording
+  uint32_t seed = 1;
+};
+
 struct TokensFlags {
   std::vector<std::string> files;
   std::string kind = "unigram", out;
@@ -347,6 +354,7 @@ void logits(const LogitsFlags& flags);
 void attention_page(const AttentionFlags& flags);
 void convert(const ConvertFlags& flags);
 void write_numbers(const NumbersFlags& flags);
+void write_tones(const TonesFlags& flags);
 void tokens(const TokensFlags& flags);
 void encode(const EncodeFlags& flags);
 void decode(const DecodeFlags& flags);

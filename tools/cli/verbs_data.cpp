@@ -47,6 +47,22 @@ void add_numbers(CLI::App& data) {
   command->callback([flags] { write_numbers(*flags); });
 }
 
+void add_tones(CLI::App& data) {
+  auto flags = std::make_shared<TonesFlags>();
+  CLI::App* command = data.add_subcommand(
+      "tones", "recordings of digits as a telephone's keys sound, and what they say: {train,valid,test}.jsonl");
+  command->add_option("--out", flags->out, "new folder")->type_name("DIR")->capture_default_str();
+  const auto recordings = CLI::Range(int64_t{1}, int64_t{1'000'000});
+  command->add_option("--count", flags->train, "recordings to train on")->check(recordings)->capture_default_str();
+  command->add_option("--digits", flags->digits, "most digits of a recording")
+      ->check(CLI::Range(int64_t{1}, int64_t{15}))
+      ->capture_default_str();
+  command->add_option("--valid", flags->valid, "recordings for validation")->check(recordings)->capture_default_str();
+  command->add_option("--test", flags->test, "recordings for test")->check(recordings)->capture_default_str();
+  command->add_option("--seed", flags->seed, "decides what is said, and how it sounds")->capture_default_str();
+  command->callback([flags] { write_tones(*flags); });
+}
+
 void add_tokens(CLI::App& app) {
   auto flags = std::make_shared<TokensFlags>();
   CLI::App* command = app.add_subcommand("tokens", "make a vocabulary of text files: a Hugging Face tokenizer.json");
@@ -124,6 +140,7 @@ void add_data_verbs(CLI::App& app) {
   CLI::App* data = app.add_subcommand("data", "make a corpus to train on");
   data->require_subcommand(1);
   add_numbers(*data);
+  add_tones(*data);
   add_tokens(app);
   add_encode(app);
   add_decode(app);
