@@ -74,6 +74,14 @@ refuse 1 "standard input is empty" "$vkformer" score text.txt
 refuse 1 "broken_line.txt:2: not UTF-8" "$vkformer" score text.txt broken_line.txt
 refuse 1 "No such file" "$vkformer" score none.txt text.txt
 refuse 2 "standard input" "$vkformer" score -
+printf 'the cat sat\n\nÄrzte\n' >said.txt
+printf 'The cat\nno\närzte\n' >heard.txt
+accept "$vkformer" score --metric wer,cer said.txt heard.txt
+grep -q "^WER = 100.00 (2 substitutions, 1 deletions, 1 insertions; 4 words in the references)$" out || fail "wer: $(cat out)"
+grep -q "^CER = 50.00 (2 substitutions, 4 deletions, 2 insertions; 16 characters in the references)$" out || fail "cer: $(cat out)"
+accept "$vkformer" score --metric wer -l --json said.txt heard.txt
+tr -d ' \n' <out | grep -q '"lower_case":true,"wer":{"deletions":1,"insertions":1,"score":50.0,"substitutions":0,"words":4}' ||
+  fail "wer --json: $(cat out)"
 refuse 2 "nonsense" "$vkformer" score --metric nonsense text.txt text.txt
 
 # Corpora.

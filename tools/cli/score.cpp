@@ -7,6 +7,7 @@
 #include "models/score/bleu.h"
 #include "models/score/chrf.h"
 #include "models/score/labels.h"
+#include "models/score/word_errors.h"
 #include "models/text/unicode.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -51,6 +52,18 @@ Report report_equal_lines(int64_t equal, size_t lines) {
   const double percent = 100 * static_cast<double>(equal) / static_cast<double>(lines);
   return {fmt::format("exact = {:.2f} ({} of {} lines)\n", percent, equal, lines),
           {{"score", percent}, {"equal", equal}, {"lines", lines}}};
+}
+
+/// `units`: what was compared, words or characters.
+Report report(const WordErrors& errors, const char* name, const char* units) {
+  const double percent = 100 * errors.rate();
+  return {fmt::format("{} = {:.2f} ({} substitutions, {} deletions, {} insertions; {} {} in the references)\n", name,
+                      percent, errors.substitutions, errors.deletions, errors.insertions, errors.words, units),
+          {{"score", percent},
+           {"substitutions", errors.substitutions},
+           {"deletions", errors.deletions},
+           {"insertions", errors.insertions},
+           {units, errors.words}}};
 }
 
 /// A table with a row for each label of the references and a column for each of the hypotheses.
@@ -134,6 +147,8 @@ Report report(const std::string& metric, const Lines& references, const Lines& h
   if (metric == "chrf") return report(score_chrf(references, hypotheses, lower_cased));
   if (lower_cased) return report(metric, in_lower_case(references), in_lower_case(hypotheses), false);
   if (metric == "exact") return report_equal_lines(count_equal_lines(references, hypotheses), references.size());
+  if (metric == "wer") return report(count_word_errors(references, hypotheses), "WER", "words");
+  if (metric == "cer") return report(count_character_errors(references, hypotheses), "CER", "characters");
   return report(score_labels(labels_of(references), labels_of(hypotheses)));
 }
 

@@ -14,11 +14,11 @@ void add_score(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--metric", flags->metrics,
-                   "bleu, chrf: of translations, as sacrebleu; exact: equal lines; labels: each line is a label, "
-                   "up to a tab if there is one")
+                   "bleu, chrf: of translations, as sacrebleu; wer, cer: errors of words, of characters, in percent; "
+                   "exact: equal lines; labels: each line is a label, up to a tab if there is one")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"bleu", "chrf", "exact", "labels"}))
+      ->check(CLI::IsMember({"bleu", "chrf", "wer", "cer", "exact", "labels"}))
       ->type_name("LIST")
       ->capture_default_str();
   command->add_flag("-l,--lc,--lowercase", flags->lower_case, "put both texts in lower case first");
