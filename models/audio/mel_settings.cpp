@@ -1,8 +1,10 @@
 #include "models/audio/mel_settings.h"
 
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "runtime/check.h"
+#include "runtime/files/atomic_file.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/utf8.h"
 
@@ -44,6 +46,22 @@ MelSettings load_mel_settings(const std::filesystem::path& folder, const MelSett
   check(settings.fft % 2 == 0, "{}: n_fft is {}, but only even numbers are supported: give a Whisper's folder",
         json->name(), settings.fft);
   return settings;
+}
+
+void save_mel_settings(const MelSettings& settings, const std::filesystem::path& folder) {
+  const nlohmann::json json = {{"feature_extractor_type", "WhisperFeatureExtractor"},
+                               {"processor_class", "WhisperProcessor"},
+                               {"feature_size", settings.mels},
+                               {"sampling_rate", settings.rate},
+                               {"n_fft", settings.fft},
+                               {"hop_length", settings.hop},
+                               {"chunk_length", settings.chunk_seconds},
+                               {"n_samples", settings.samples()},
+                               {"nb_max_frames", settings.frames()},
+                               {"padding_side", "right"},
+                               {"padding_value", 0.0},
+                               {"return_attention_mask", false}};
+  write_file_atomically(folder / "preprocessor_config.json", json.dump(2) + '\n');
 }
 
 }  // namespace vkformer

@@ -24,4 +24,7 @@ struct MelSettings {
 /// Whisper's, and for what this one does not do: dither, padding with anything but silence, an odd window.
 MelSettings load_mel_settings(const std::filesystem::path& folder, const MelSettings& otherwise = {});
 
+/// Writes them as preprocessor_config.json, as transformers reads it, into a folder.
+void save_mel_settings(const MelSettings& settings, const std::filesystem::path& folder);
+
 }  // namespace vkformer

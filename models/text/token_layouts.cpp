@@ -14,11 +14,24 @@ namespace {
 
 using nlohmann::json;
 
+/// Those that Whisper's texts end, begin and are told times with.
+std::vector<SpecialToken> speech_tokens() {
+  std::vector<SpecialToken> tokens{{"<|endoftext|>", {"bos_token", "eos_token", "pad_token"}},
+                                   {"<|startoftranscript|>", {}},
+                                   {"<|startofprev|>", {}},
+                                   {"<|nospeech|>", {}},
+                                   {"<|notimestamps|>", {}}};
+  constexpr int64_t window = 30 * 50;  // times of 20 ms
+  for (int64_t time = 0; time <= window; ++time)
+    tokens.push_back({fmt::format("<|{}.{:02}|>", time / 50, time % 50 * 2), {}});
+  return tokens;
+}
+
 /// By TokenizerTraining::Layout.
-const std::array<TokenLayout, 5>& layouts() {
+const std::array<TokenLayout, 6>& layouts() {
   const SpecialToken padding{"<pad>", {"pad_token"}}, end{"</s>", {"eos_token"}}, unknown{"<unk>", {"unk_token"}};
   const SentencePieceOptions padding_first = {{"pad_id", "0"}, {"eos_id", "1"}, {"unk_id", "2"}, {"bos_id", "-1"}};
-  static const std::array<TokenLayout, 5> all{
+  static const std::array<TokenLayout, 6> all{
       TokenLayout{.name = "translation",
                   .special = {padding, end, unknown},
                   .options = padding_first,
@@ -68,6 +81,7 @@ const std::array<TokenLayout, 5>& layouts() {
                   .pair = "A:0 </s>:0 B:0 </s>:0",
                   .sentinels = 100},
       TokenLayout{.name = "plain", .special = {{"<|endoftext|>", {"bos_token", "eos_token"}}}},
+      TokenLayout{.name = "speech", .special = speech_tokens()},
   };
   return all;
 }

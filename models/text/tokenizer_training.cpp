@@ -24,8 +24,8 @@ constexpr size_t longest_line = 4096;
 
 void check_settings(std::span<const std::string> lines, const TokenizerTraining& training) {
   const bool bytes = training.kind == Kind::byte_bpe;
-  check(bytes == (training.layout == Layout::plain),
-        "the layout plain is for byte-bpe, and only for it; unigram and bpe have the others");
+  check(bytes == (training.layout == Layout::plain || training.layout == Layout::speech),
+        "the layouts plain and speech are for byte-bpe, and only for it; unigram and bpe have the others");
   check(!bytes || training.size >= 257,
         "a vocabulary of {} is too small for the 256 bytes and <|endoftext|>; give 257 or more", training.size);
   check(training.size > 0 && training.size <= int64_t{1} << 24, "a vocabulary can't have {} tokens; give 1 to {}",
@@ -94,13 +94,13 @@ void add_special(json& added, const std::vector<std::string>& texts, size_t firs
 
 json of_bytes(std::span<const std::string> lines, const TokenizerTraining& training) {
   check_settings(lines, training);
-  const BytePieces pieces = train_byte_pieces(prepared(lines, training), training.size - 1);
+  const std::vector<std::string> special = layout_of(training.layout).special_texts();
+  const BytePieces pieces = train_byte_pieces(prepared(lines, training), training.size - std::ssize(special));
   const auto byte_level = [](bool regex) {
     return json{{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", regex}};
   };
   std::vector<std::string> tokens = pieces.tokens;
   json added = json::array();
-  const std::vector<std::string> special = layout_of(training.layout).special_texts();
   add_special(added, special, tokens.size());
   tokens.insert(tokens.end(), special.begin(), special.end());
   return {{"added_tokens", added},

@@ -26,9 +26,12 @@ struct TokenizerTraining {
     xlnet,  ///< <unk> 0, <s>, </s>, <cls>, <sep>, <pad>, <mask>, <eod>, <eop>; A <sep> <cls>, A <sep> B <sep> <cls>
     t5,     ///< translation's, and 100 sentinels: <extra_id_99> .. <extra_id_0> are the last ids
     plain,  ///< <|endoftext|>, the last id; nothing is put around a text
+    /// As Whisper's of English alone, the last ids: <|endoftext|>, <|startoftranscript|>, <|startofprev|>,
+    /// <|nospeech|>, <|notimestamps|>, <|0.00|> .. <|30.00|>; nothing is put around a text.
+    speech,
   };
   Kind kind = Kind::unigram;
-  Layout layout = Layout::translation;  ///< byte_bpe has plain only, the others have the rest
+  Layout layout = Layout::translation;  ///< byte_bpe has plain and speech, the others have the rest
   int64_t size = 8000;                  ///< tokens, special ones and single characters (or the 256 bytes) among them
   bool lowercase = false;
   /// The share of the text's characters that must have a token, 0.98 or more; the rarest ones beyond it are unknown.

@@ -32,15 +32,26 @@ int32_t SpeechTokens::language(const std::string& name) const {
   return found->second;
 }
 
+std::vector<int32_t> SpeechTokens::heading(const std::string& name, bool to_english, bool times) const {
+  std::vector<int32_t> ids;
+  if (!languages.empty()) {
+    check(!to_english || translate, "this model's tokenizer has no <|translate|>");
+    ids = {language(name), to_english ? *translate : *transcribe};
+  }
+  if (!times) ids.push_back(no_timestamps);
+  return ids;
+}
+
 std::string SpeechTokens::language_of(int32_t token) const {
   const auto found = std::ranges::find(languages, token, [](const auto& entry) { return entry.second; });
   return found == languages.end() ? "" : found->first;
 }
 
-SpeechTokens read_speech_tokens(const std::filesystem::path& folder, const Model& model, const Tokenizer& tokenizer) {
+SpeechTokens speech_tokens_of(const Tokenizer& tokenizer, const std::string& name, const Model& model,
+                              const JsonObject& json) {
   const auto required = [&](std::initializer_list<std::string_view> names) {
     const std::optional<int32_t> id = tokenizer.first_known(names);
-    check(id.has_value(), "{}: the tokenizer has no token {}, which Whisper's have", folder.string(), *names.begin());
+    check(id.has_value(), "{}: the tokenizer has no token {}, which Whisper's have", name, *names.begin());
     return *id;
   };
   SpeechTokens tokens{.start = required({"<|startoftranscript|>"}),
@@ -54,9 +65,6 @@ SpeechTokens read_speech_tokens(const std::filesystem::path& folder, const Model
   // OpenAI's models of English alone have one token less, and their tokenizers all languages.
   constexpr int64_t least_of_many = 51865, english = 51864;
   bool many = tokens.transcribe && model.vocabulary != english;
-  const JsonObject json = has_model_json(folder, "generation_config.json")
-                              ? load_model_json(folder, "generation_config.json")
-                              : JsonObject::parse("{}", "generation_config.json");
   many = boolean_or(json, "is_multilingual", many || model.vocabulary >= least_of_many);
   tokens.latest_start = integer_or(json, "max_initial_timestamp_index", tokens.latest_start, 0, 1500);
   // Its forced_decoder_ids are what is said here by language and task; draws are no rule of a transcript.
@@ -69,9 +77,15 @@ SpeechTokens read_speech_tokens(const std::filesystem::path& folder, const Model
   for (int32_t id = tokens.start + 1; many && id < tokens.no_timestamps; ++id)
     if (const auto token = tokenizer.token_of(id))
       if (const auto code = code_in(*token)) tokens.languages.emplace(*code, id);
-  check(tokens.first_time < model.vocabulary, "{}: the model has {} tokens, none for times behind {}", folder.string(),
+  check(tokens.first_time < model.vocabulary, "{}: the model has {} tokens, none for times behind {}", name,
         model.vocabulary, tokens.no_timestamps);
   return tokens;
+}
+
+SpeechTokens load_speech_tokens(const std::filesystem::path& folder, const Model& model, const Tokenizer& tokenizer) {
+  constexpr const char* file = "generation_config.json";
+  return speech_tokens_of(tokenizer, folder.string(), model,
+                          has_model_json(folder, file) ? load_model_json(folder, file) : JsonObject::parse("{}", file));
 }
 
 }  // namespace vkformer

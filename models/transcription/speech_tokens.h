@@ -23,6 +23,9 @@ struct SpeechTokens {
   int64_t latest_start = 50;                ///< times that a window's first one may be after <|0.00|>
   std::vector<int32_t> never, never_first;  ///< tokens that are suppressed
 
+  /// What the decoder begins with behind `start`, or is trained to write there: the language and the task of a model of
+  /// many languages, and that no times follow.
+  std::vector<int32_t> heading(const std::string& language, bool to_english, bool times) const;
   bool is_time(int32_t token) const { return token >= first_time; }
   /// By code ("de") or English name ("german"). Throws Error with the nearest codes for one that there is not.
   int32_t language(const std::string& name) const;
@@ -30,8 +33,11 @@ struct SpeechTokens {
   std::string language_of(int32_t token) const;
 };
 
-/// Of a folder: its tokenizer, and its generation_config.json where there is one. Throws Error, naming the token, where
-/// the tokenizer is not Whisper's.
-SpeechTokens read_speech_tokens(const std::filesystem::path& folder, const Model& model, const Tokenizer& tokenizer);
+/// Those of a tokenizer, `name` for errors, with the rules of a generation_config.json. Throws Error, naming the token,
+/// where the tokenizer is not Whisper's.
+SpeechTokens speech_tokens_of(const Tokenizer& tokenizer, const std::string& name, const Model& model,
+                              const JsonObject& generation);
+/// The same of a folder, which may have no generation_config.json.
+SpeechTokens load_speech_tokens(const std::filesystem::path& folder, const Model& model, const Tokenizer& tokenizer);
 
 }  // namespace vkformer

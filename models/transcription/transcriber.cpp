@@ -40,6 +40,18 @@ bool repeats(std::span<const int32_t> ids) {
 
 }  // namespace
 
+MelSettings usual_mel_settings(const Model& model) {
+  check(model.frame_columns > 0, "a {} model reads no sound; Whisper's do", model.family);
+  MelSettings mel{.mels = model.frame_columns};
+  const int64_t samples = model.source_limit() * model.frames_per_position * mel.hop;
+  check(samples % mel.rate == 0,
+        "windows of {} positions of the encoder are no whole seconds; give the folder's "
+        "preprocessor_config.json",
+        model.source_limit());
+  mel.chunk_seconds = samples / mel.rate;
+  return mel;
+}
+
 Transcriber::Transcriber(Backend& backend, const Model& model, std::shared_ptr<Store> weights,
                          const Tokenizer& tokenizer, SpeechTokens tokens, const MelSettings& mel,
                          TranscribeSettings settings)
@@ -72,12 +84,11 @@ std::vector<float> Transcriber::listen(std::span<const float> samples) {
   return logits;
 }
 
-std::vector<int32_t> Transcriber::prompt(int32_t language) const {
+std::vector<int32_t> Transcriber::prompt(const std::string& language) const {
   std::vector<int32_t> ids = before_;
   ids.push_back(tokens_.start);
-  if (!tokens_.languages.empty())
-    ids.insert(ids.end(), {language, settings_.translate ? *tokens_.translate : *tokens_.transcribe});
-  if (!settings_.times) ids.push_back(tokens_.no_timestamps);
+  const std::vector<int32_t> heading = tokens_.heading(language, settings_.translate, settings_.times);
+  ids.insert(ids.end(), heading.begin(), heading.end());
   return ids;
 }
 
@@ -157,7 +168,7 @@ void Transcriber::transcribe(std::span<const float> samples, const std::function
       language = std::ranges::max_element(tokens_.languages, {}, [&](const auto& entry) {
                    return heard[static_cast<size_t>(entry.second)];
                  })->first;
-    const Written written = write_well(prompt(language.empty() ? 0 : tokens_.language(language)));
+    const Written written = write_well(prompt(language));
     std::vector<double> chances(heard.size());
     log_softmax(heard, chances);
     const bool silent = tokens_.no_speech && written.log_probability < settings_.least_log_probability &&

@@ -25,6 +25,10 @@ struct TranscribeSettings {
   std::optional<DType> cache_type = {};
 };
 
+/// What a model reads where its folder does not say: windows of all its encoder's positions. Throws Error for a model
+/// that reads no sound.
+MelSettings usual_mel_settings(const Model& model);
+
 class Transcriber {
  public:
   /// All must outlive this. Throws Error for a model that reads no sound, and for a language or a task that it has not.
@@ -46,7 +50,7 @@ class Transcriber {
   };
   /// The logits behind <|startoftranscript|>.
   std::vector<float> listen(std::span<const float> samples);
-  std::vector<int32_t> prompt(int32_t language) const;
+  std::vector<int32_t> prompt(const std::string& language) const;
   Written write(const std::vector<int32_t>& prompt, double temperature);
   Written write_well(const std::vector<int32_t>& prompt);
   bool doubtful(const Written& written) const;

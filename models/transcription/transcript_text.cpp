@@ -15,14 +15,6 @@ std::string clock(double seconds, char point) {
   return fmt::format("{:02}:{:02}:{:02}{}{:03}", all / 3600000, all / 60000 % 60, all / 1000 % 60, point, all % 1000);
 }
 
-/// Without blanks around it and line ends in it, which would end a subtitle.
-std::string on_one_line(std::string text) {
-  for (char& c : text)
-    if (c == '\n' || c == '\r') c = ' ';
-  const size_t first = text.find_first_not_of(' ');
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') + 1 - first);
-}
-
 }  // namespace
 
 TranscriptFormat transcript_format(std::string_view name) {
@@ -32,12 +24,19 @@ TranscriptFormat transcript_format(std::string_view name) {
   return TranscriptFormat::vtt;
 }
 
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  const size_t first = text.find_first_not_of(' ');
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+
 std::string_view transcript_heading(TranscriptFormat format) {
   return format == TranscriptFormat::vtt ? "WEBVTT\n\n" : "";
 }
 
 std::string segment_text(const SpeechSegment& segment, TranscriptFormat format, int64_t number) {
-  const std::string text = on_one_line(segment.text);
+  const std::string text = one_line(segment.text);
   if (format == TranscriptFormat::text) return text + '\n';
   const char point = format == TranscriptFormat::srt ? ',' : '.';
   const std::string heading = format == TranscriptFormat::srt ? fmt::format("{}\n", number) : "";

@@ -15,6 +15,8 @@ enum class TranscriptFormat : uint8_t {
 /// By "text", "srt", "vtt". Throws Error for another name.
 TranscriptFormat transcript_format(std::string_view name);
 
+/// Without blanks around it and line ends in it, which would end a subtitle.
+std::string one_line(std::string text);
 /// What stands before the first segment.
 std::string_view transcript_heading(TranscriptFormat format);
 /// A segment, the `number`th from 1 on, with its line ends. Its text is one line.

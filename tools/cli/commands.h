@@ -318,6 +318,7 @@ struct TranscribeFlags {
   CommonFlags common;
   std::string model;
   std::vector<std::string> recordings;  ///< files
+  std::string adapter;                  ///< folder; empty: none
   std::string dtype, cache_dtype;       ///< as GenerateFlags has them
   std::string language;                 ///< that is spoken; empty: as it sounds
   std::string prompt;                   ///< what was said before

@@ -68,6 +68,13 @@ std::span<const JobKind> job_kinds() {
               .roles = {"permuted"},
               .options = {"--batch", "--tokenizer-kind", "--vocabulary", "--validation-fraction"},
               .make = permuted_job},
+      JobKind{.option = "--speech",
+              .type_name = "FILE",
+              .help = "recordings and what is said in them, for Whisper: .tsv (audio file, tab, text) or .jsonl (audio "
+                      "and text, with or without language)",
+              .roles = {"speech"},
+              .options = {"--batch-tokens", "--skip-long", "--vocabulary", "--source-lang", "--score-lines"},
+              .make = speech_job},
       JobKind{.option = "--spans",
               .type_name = "FILE",
               .help = "text file, to pre-train T5 or another encoder-decoder: gaps are filled",
@@ -104,7 +111,8 @@ const JobKind* kind_of_flags(const TrainFlags& flags) {
 void check_trained_by(const char* option, bool trains, const Model& model) {
   const bool encoder =
       std::ranges::any_of(encoder_classes, [&](const auto& known) { return known.first == model.family; });
-  const char* others = model.has_encoder() ? "--pairs and --spans do"
+  const char* others = model.frame_columns > 0 ? "--speech does"
+                       : model.has_encoder()   ? "--pairs and --spans do"
                        : !encoder && classifies(model) && model.family != "xlnet"
                            ? "as its architectures has it, --labels does"
                        : model.task == Task::causal ? "--data and --prompts do"

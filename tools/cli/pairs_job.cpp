@@ -143,7 +143,7 @@ TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
                      }});
   const Model& model = *job.model;
   ids = ids_in(*model.config, ids);
-  check_trained_by("--pairs", model.has_encoder(), model);
+  check_trained_by("--pairs", model.has_encoder() && model.frame_columns == 0, model);
   const auto first = begin_with_language(job, ids, written);
   set_context(flags, model);
   job.perplexity = true;

@@ -20,7 +20,7 @@ TrainJob spans_job(TrainFlags& flags, const std::vector<RunFile>& files, const s
   TrainJob job =
       job_of_tokens(flags, checkpoint, {.count = tokenizer.size(), .ids = keys_of(ids), .write = tokens.writer()});
   const Model& model = *job.model;
-  check_trained_by("--spans", model.has_encoder(), model);
+  check_trained_by("--spans", model.has_encoder() && model.frame_columns == 0, model);
   ids = ids_in(*model.config, ids);
   set_window(flags, model);
   TextSplit text = split_of_files(tokens, tokenizer, flags, files, "spans");

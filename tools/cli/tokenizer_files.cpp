@@ -148,9 +148,12 @@ std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::files
 TokenizerFiles make_tokenizer(const TrainFlags& flags, TokenizerTraining::Layout layout,
                               const std::vector<std::string>& lines) {
   using Kind = TokenizerTraining::Kind;
-  const nlohmann::json content = train_tokenizer(
-      lines,
-      {.kind = flags.tokenizer_kind == "bpe" ? Kind::bpe : Kind::unigram, .layout = layout, .size = flags.vocabulary});
+  const nlohmann::json content =
+      train_tokenizer(lines, {.kind = layout == TokenizerTraining::Layout::speech ? Kind::byte_bpe
+                                      : flags.tokenizer_kind == "bpe"             ? Kind::bpe
+                                                                                  : Kind::unigram,
+                              .layout = layout,
+                              .size = flags.vocabulary});
   TokenizerFiles files(content, "the tokenizer that is made", [content, layout](const std::filesystem::path& folder) {
     save_tokenizer(content, layout, folder);
   });

@@ -27,9 +27,10 @@ TokenizerTraining training_of(const TokensFlags& flags) {
   training.kind = flags.kind == "unigram" ? Kind::unigram : flags.kind == "bpe" ? Kind::bpe : Kind::byte_bpe;
   const bool bytes = training.kind == Kind::byte_bpe;
   training.layout = layout_named(!flags.layout.empty() ? flags.layout : bytes ? "plain" : "translation");
-  if (bytes != (training.layout == TokenizerTraining::Layout::plain))
-    throw UsageError(fmt::format("--kind {} can't have --layout {}; plain is for byte-bpe, and only for it", flags.kind,
-                                 flags.layout));
+  using Layout = TokenizerTraining::Layout;
+  if (bytes != (training.layout == Layout::plain || training.layout == Layout::speech))
+    throw UsageError(fmt::format("--kind {} can't have --layout {}; plain and speech are for byte-bpe, and only for it",
+                                 flags.kind, flags.layout));
   return training;
 }
 

@@ -56,8 +56,11 @@ void write_tones(const TonesFlags& flags) {
     throw;
   }
   const auto rows = [&](const char* name) { return (folder / name).string(); };
-  print("{} recordings to train on in {}, {} for validation in {}, {} for test in {}\n", flags.train,
-        rows("train.jsonl"), flags.valid, rows("valid.jsonl"), flags.test, rows("test.jsonl"));
+  print(
+      "{} recordings to train on in {}, {} for validation in {}, {} for test in {}: vkformer train "
+      "models/configs/tiny-whisper.json --speech {} --valid {} --out RUN\n",
+      flags.train, rows("train.jsonl"), flags.valid, rows("valid.jsonl"), flags.test, rows("test.jsonl"),
+      rows("train.jsonl"), rows("valid.jsonl"));
 }
 
 }  // namespace vkformer

@@ -64,6 +64,8 @@ TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
 TrainJob answers_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// XLNet's language model on one text, of sub-words. Sets the flags' context where they have none.
 TrainJob permuted_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// Whisper on recordings and what is said in them.
+TrainJob speech_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// An encoder-decoder on one text with gaps, of sub-words. Sets the flags' context where they have none.
 TrainJob spans_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 

@@ -73,16 +73,17 @@ void transcribe(const TranscribeFlags& flags) {
   check(flags.recordings.size() == 1 || !flags.out.empty() || flags.common.json || flags.format == "text",
         "{} recordings don't make one file of subtitles; give --out FOLDER", flags.recordings.size());
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = model_to_generate(folder, flags.dtype);
+  const auto adapter = open_adapter(flags.adapter, folder);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.frame_columns > 0, "transcribe needs a model that reads sound, as Whisper's do; {} is a {} model",
         flags.model, model.family);
   const PromptText text(folder);
   check(text.tokenizer() != nullptr, "{} has no tokenizer.json of Whisper's", flags.model);
-  const SpeechTokens tokens = read_speech_tokens(folder, model, *text.tokenizer());
-  const MelSettings mel = load_mel_settings(folder, {.mels = model.frame_columns});
+  const SpeechTokens tokens = load_speech_tokens(folder, model, *text.tokenizer());
+  const MelSettings mel = load_mel_settings(folder, usual_mel_settings(model));
   const Weights files(model.parameters, folder);
   auto backend = open_backend(flags.common);
-  const auto weights = load_store(*backend, model, files, flags.common.quiet);
+  const auto weights = load_store(*backend, model, files, flags.common.quiet, adapter.get());
   Transcriber transcriber(*backend, model, weights, *text.tokenizer(), tokens, mel,
                           {.language = flags.language,
                            .translate = flags.translate,

@@ -82,8 +82,8 @@ void add_tokens(CLI::App& app) {
           "--layout", flags->layout,
           "special tokens: translation (</s> behind a text), bert ([CLS] and [SEP] around it), xlnet (<sep> and "
           "<cls> behind it), t5 (</s>, and <extra_id_0> to 99 for gaps), plain (<|endoftext|>, nothing is "
-          "added); default: plain for byte-bpe, else translation")
-      ->check(CLI::IsMember({"translation", "bert", "xlnet", "t5", "plain"}));
+          "added), speech (the same with Whisper's tokens for times); default: plain for byte-bpe, else translation")
+      ->check(CLI::IsMember({"translation", "bert", "xlnet", "t5", "plain", "speech"}));
   command
       ->add_option("--coverage", flags->coverage,
                    "share of the characters of the text that get a token, for texts with thousands of them (0.9995)")

@@ -127,8 +127,7 @@ void add_transcribe(CLI::App& app) {
   add_common_flags(*command, flags->common);
   command->add_option("model", flags->model, "model folder")->required();
   command
-      ->add_option("recordings", flags->recordings,
-                   "audio files: WAV, FLAC, Ogg, MP3 and what else libsndfile reads")
+      ->add_option("recordings", flags->recordings, "audio files: WAV, FLAC, Ogg, MP3 and what else libsndfile reads")
       ->required()
       ->type_name("FILE..");
   command->add_option("--language", flags->language, "that is spoken: de, en, ..; default: as the first 30 s sound")
@@ -147,6 +146,7 @@ void add_transcribe(CLI::App& app) {
       ->type_name("FOLDER");
   add_weight_dtype(*command, flags->dtype, "type of the weights in the device's memory (default: f32)");
   add_cache_dtype(*command, flags->cache_dtype);
+  add_adapter(*command, flags->adapter);
   command->callback([flags] { transcribe(*flags); });
 }
 

@@ -1,0 +1,69 @@
+#include "models/data/speech_data.h"
+
+#include <algorithm>
+
+#include "models/audio/audio_file.h"
+#include "models/audio/log_mel.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+constexpr size_t most_kept_bytes = size_t{1} << 30;
+
+std::vector<ExampleLength> lengths_of(const SpeechExamples& examples) {
+  std::vector<ExampleLength> lengths;
+  for (const auto& target : examples.targets) lengths.push_back({.source = 0, .target = std::ssize(target)});
+  return lengths;
+}
+
+}  // namespace
+
+SpeechData::SpeechData(SpeechExamples training, SpeechExamples validation, const Settings& settings)
+    : training_(std::move(training)), validation_(std::move(validation)), settings_(settings) {
+  arrange(lengths_of(training_), lengths_of(validation_), settings.batches);
+}
+
+BatchShape SpeechData::shape_of(const LengthBatches::Bucket& bucket) const {
+  return {.rows = bucket.rows, .positions = bucket.length, .source_positions = settings_.source_positions};
+}
+
+std::vector<float> SpeechData::frames_of(const std::filesystem::path& recording) const {
+  {
+    const std::lock_guard lock(kept_mutex_);
+    if (const auto found = kept_.find(recording); found != kept_.end()) return found->second;
+  }
+  const std::vector<float> samples = read_audio(recording, settings_.mel.rate);
+  check(std::ssize(samples) <= settings_.mel.samples(),
+        "{}: {:.1f} s are longer than the model's windows of {} s; cut it", recording.string(),
+        static_cast<double>(samples.size()) / static_cast<double>(settings_.mel.rate), settings_.mel.chunk_seconds);
+  std::vector<float> frames = log_mel(samples, settings_.mel);
+  const std::lock_guard lock(kept_mutex_);
+  if ((kept_.size() + 1) * frames.size() * sizeof(float) <= most_kept_bytes) kept_.emplace(recording, frames);
+  return frames;
+}
+
+DataBatch SpeechData::assemble(const BatchShape& shape, Split split, std::span<const uint32_t> examples,
+                               int64_t) const {
+  const SpeechExamples& from = split == Split::training ? training_ : validation_;
+  const auto size = static_cast<size_t>(shape.rows * shape.positions);
+  const auto window = static_cast<size_t>(settings_.mel.frames() * settings_.mel.mels);
+  std::vector<int32_t> ids(size, settings_.padding), targets(size, ignored_target);
+  DataBatch batch{.shape = shape, .frames = std::vector<float>(static_cast<size_t>(shape.rows) * window)};
+  for (size_t row = 0; row < examples.size(); ++row) {
+    const auto first = static_cast<std::ptrdiff_t>(row) * shape.positions;
+    const std::vector<int32_t>& target = from.targets[examples[row]];
+    std::ranges::copy(target, targets.begin() + first);
+    // The decoder reads what it has to write one position earlier.
+    ids[static_cast<size_t>(first)] = settings_.decoder_start;
+    std::copy(target.begin(), target.end() - 1, ids.begin() + first + 1);
+    std::ranges::copy(frames_of(from.recordings[examples[row]]),
+                      batch.frames.begin() + static_cast<std::ptrdiff_t>(row * window));
+    batch.tokens += std::ssize(target);
+  }
+  batch.inputs = {{"ids", std::move(ids)}, {"targets", std::move(targets)}};
+  return batch;
+}
+
+}  // namespace vkformer

@@ -1,0 +1,46 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Whisper. Sourced by tests/command_line.sh.
+
+accept "$vkformer" data tones --out tones --count 12 --valid 4 --test 2 --digits 2
+cat >ear.json <<'JSON'
+{"model_type": "whisper", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
+ "decoder_attention_heads": 3, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "num_mel_bins": 16,
+ "max_source_positions": 100, "max_target_positions": 16}
+JSON
+speech=("$vkformer" train ear.json --speech tones/train.jsonl --vocabulary 1780 --batch-tokens 400 --iterations 4)
+accept "${speech[@]}" --valid tones/valid.jsonl --out ear
+grep -q "word error rate" out || fail "no score of a validation: $(cat out)"
+accept "${speech[@]}" --valid tones/valid.jsonl --keep-best word_accuracy --evaluate-every 2 --checkpoint-every 2 --out kept
+accept "$vkformer" train --resume --out ear --iterations 6
+# Half of it, and on: the same weights.
+accept "${speech[@]}" --iterations 2 --checkpoint-every 2 --out half
+accept "${speech[@]}" --out whole
+accept "$vkformer" train --resume --out half --iterations 4
+cmp -s "half/$(cat half/latest)/model.safetensors" "whole/$(cat whole/latest)/model.safetensors" ||
+  fail "a resumed run ends elsewhere"
+recording=$(find tones -name '*.wav' | sort | head -n 1)
+for more in "" "--beams 1" "--no-times" "--format srt" "--format vtt" "--json" "--dtype f16" "--prompt 5"; do
+  # shellcheck disable=SC2086
+  accept "$vkformer" transcribe ear "$recording" $more
+done
+accept "$vkformer" transcribe ear "$recording" tones/test/*.wav --out texts
+[[ $(find texts -name '*.txt' | wc -l) == 3 ]] || fail "a file for each recording: $(ls texts)"
+accept "$vkformer" train --from ear --speech tones/train.jsonl --batch-tokens 400 --iterations 1 --lora r=2 --out adapter
+accept "$vkformer" transcribe ear "$recording" --adapter adapter
+needs_stdout "$vkformer" transcribe ear "$recording" --no-times --json
+refuse 1 "none.wav" "$vkformer" transcribe ear none.wav
+refuse 1 "text.txt" "$vkformer" transcribe ear text.txt
+refuse 1 "English alone" "$vkformer" transcribe ear "$recording" --language de
+refuse 1 "English alone" "$vkformer" transcribe ear "$recording" --translate
+refuse 1 "give --out FOLDER" "$vkformer" transcribe ear "$recording" "$recording" --format srt
+refuse 1 "needs a model that reads sound" "$vkformer" transcribe "$fixtures/gpt2" "$recording"
+refuse 1 "does not train a model of type gpt2; --data and --prompts do" "$vkformer" train small.json --speech tones/train.jsonl --out none
+refuse 1 "does not train a model of type whisper; --speech does" "$vkformer" train ear.json --pairs text.txt text.txt --out none
+refuse 1 "reads sound, not text" "$vkformer" translate ear -p "one"
+printf 'none.wav\tone\n' >missing.tsv
+refuse 1 "missing.tsv:1: there is no audio file" "$vkformer" train ear.json --speech missing.tsv --out none
+printf 'no tab\n' >flat.tsv
+refuse 1 "flat.tsv:1: no tab" "$vkformer" train ear.json --speech flat.tsv --out none
+printf '%s\t%s\n' "$recording" "$(seq -s ' ' 40)" >long.tsv
+refuse 1 "long.tsv:1: .* tokens, at most 16 are taken" "$vkformer" train ear.json --speech long.tsv --vocabulary 1780 --out none
+[[ -e none ]] && fail "a refused run left a folder behind"

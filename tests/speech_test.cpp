@@ -1,0 +1,244 @@
+// Recordings and what is said in them: files of rows, batches, and the transcriber over a model of random weights.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/audio/audio_file.h"
+#include "models/audio/audio_writer.h"
+#include "models/audio/log_mel.h"
+#include "models/data/speech_data.h"
+#include "models/data/speech_rows.h"
+#include "models/families/registry.h"
+#include "models/generation/prepared_search.h"
+#include "models/parameters.h"
+#include "models/text/tokenizer_training.h"
+#include "models/transcription/transcriber.h"
+#include "runtime/check.h"
+#include "tests/file_helpers.h"
+#include "tests/model_helpers.h"
+
+using namespace vkformer;
+using namespace vkformer::testing;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+/// Windows of a second: 50 positions of the encoder.
+Model listening_model(int64_t vocabulary) {
+  const nlohmann::json config = {{"model_type", "whisper"},
+                                 {"d_model", 12},
+                                 {"encoder_layers", 1},
+                                 {"decoder_layers", 1},
+                                 {"encoder_attention_heads", 2},
+                                 {"decoder_attention_heads", 2},
+                                 {"encoder_ffn_dim", 16},
+                                 {"decoder_ffn_dim", 16},
+                                 {"num_mel_bins", 8},
+                                 {"max_source_positions", 50},
+                                 {"max_target_positions", 14},
+                                 {"init_std", 0.4},
+                                 {"vocab_size", vocabulary}};
+  return make_model(JsonObject::parse(config.dump(), "config.json"));
+}
+
+/// Sines that climb.
+std::vector<float> some_sound(double seconds, int64_t rate = 16000) {
+  std::vector<float> samples(static_cast<size_t>(seconds * static_cast<double>(rate)));
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const double t = static_cast<double>(i) / static_cast<double>(rate);
+    samples[i] = static_cast<float>(0.5 * std::sin(2 * 3.141592653589793 * (200 + 300 * t) * t));
+  }
+  return samples;
+}
+
+void write_sound(const std::filesystem::path& file, double seconds) {
+  std::vector<int16_t> samples;
+  for (const float value : some_sound(seconds)) samples.push_back(static_cast<int16_t>(std::lround(value * 32767)));
+  write_wav(file, samples, 16000);
+}
+
+struct Listener {
+  std::unique_ptr<Backend> backend = make_reference_backend();
+  Tokenizer tokenizer{JsonObject::parse(
+      train_tokenizer(
+          std::vector<std::string>{"one two three"},
+          {.kind = TokenizerTraining::Kind::byte_bpe, .layout = TokenizerTraining::Layout::speech, .size = 1770})
+          .dump(),
+      "tokenizer.json")};
+  Model model = listening_model(tokenizer.size());
+  SpeechTokens tokens = speech_tokens_of(tokenizer, "tokenizer.json", model, JsonObject::parse("{}", "x.json"));
+  std::shared_ptr<Store> weights;
+
+  Listener() {
+    weights = make_model_store(*backend, model);
+    initialize(*weights, model.parameters, 5);
+    suppress(tokenizer.size());
+  }
+  /// Random weights would write special tokens most of the time: none from behind the end to this one comes.
+  void suppress(int64_t end) {
+    tokens.never.clear();
+    for (int32_t id = tokens.start; id < end; ++id) tokens.never.push_back(id);
+  }
+  std::vector<SpeechSegment> hear(const std::vector<float>& samples, const TranscribeSettings& settings) {
+    Transcriber transcriber(*backend, model, weights, tokenizer, tokens, usual_mel_settings(model), settings);
+    std::vector<SpeechSegment> segments;
+    transcriber.transcribe(samples, [&](const SpeechSegment& segment) { segments.push_back(segment); });
+    return segments;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a vocabulary for speech has Whisper's tokens as its last ids", "[speech]") {
+  const Listener listener;
+  const SpeechTokens& tokens = listener.tokens;
+  CHECK(listener.tokenizer.size() - tokens.first_time == 1501);
+  CHECK(listener.tokenizer.id_of("<|0.00|>") == tokens.first_time);
+  CHECK(listener.tokenizer.id_of("<|12.34|>") == tokens.first_time + 617);
+  CHECK(listener.tokenizer.id_of("<|30.00|>") == tokens.first_time + 1500);
+  CHECK(tokens.start == tokens.end + 1);
+  CHECK(tokens.languages.empty());
+  CHECK(listener.tokenizer.decode(std::vector<int32_t>{tokens.first_time, 65, tokens.end}).size() == 1);
+}
+
+TEST_CASE("a window is written as a search of the model alone writes it", "[speech]") {
+  Listener listener;
+  const auto samples = some_sound(0.9);
+  const MelSettings mel = usual_mel_settings(listener.model);
+  CHECK(mel.chunk_seconds == 1);
+  for (const int64_t beams : {1, 3}) {
+    PreparedSearch search =
+        prepare_search(listener.model,
+                       {.max_new_tokens = 12,
+                        .num_beams = beams,
+                        .eos_token_ids = {listener.tokens.end},
+                        .suppress_tokens = listener.tokens.never},
+                       log_mel(samples, mel), {{listener.tokens.start, listener.tokens.no_timestamps}});
+    Generator generator(*listener.backend, listener.model, listener.weights, search.shape);
+    run_search(generator, search);
+    const std::string want = listener.tokenizer.decode(search.search->results()[0][0].ids);
+    const auto got = listener.hear(samples, {.times = false, .beams = beams, .temperatures = {}, .silence = 1});
+    REQUIRE(got.size() == 1);
+    CHECK(got[0].text == want);
+    CHECK(got[0].begin == 0);
+    CHECK(got[0].end == 0.9);
+  }
+}
+
+TEST_CASE("windows follow one another to a recording's end", "[speech]") {
+  Listener listener;
+  const auto samples = some_sound(3.4);
+  const auto whole = listener.hear(samples, {.times = false, .beams = 1, .temperatures = {}, .silence = 1});
+  REQUIRE(whole.size() == 4);
+  for (size_t i = 0; i < 4; ++i) CHECK(std::abs(whole[i].begin - static_cast<double>(i)) < 1e-9);
+  CHECK(std::abs(whole[3].end - 3.4) < 1e-9);
+  // Each window is alone: its text is that of a recording of it.
+  const std::vector<float> second(samples.begin() + 16000, samples.begin() + 32000);
+  CHECK(whole[1].text == listener.hear(second, {.times = false, .beams = 1, .temperatures = {}, .silence = 1})[0].text);
+  // With times, segments are in order and within the recording.
+  listener.suppress(listener.tokens.first_time);
+  const auto timed = listener.hear(samples, {.beams = 2, .silence = 1});
+  REQUIRE_FALSE(timed.empty());
+  double last = 0;
+  for (const SpeechSegment& segment : timed) {
+    CHECK(segment.begin >= last);
+    CHECK(segment.end >= segment.begin);
+    last = segment.begin;
+  }
+  CHECK(timed.back().end <= 3.4 + 1e-9);
+  // The same again: draws follow one another from the same seed.
+  const auto again = listener.hear(samples, {.beams = 2, .silence = 1});
+  REQUIRE(again.size() == timed.size());
+  for (size_t i = 0; i < timed.size(); ++i) CHECK(again[i].text == timed[i].text);
+  CHECK(listener.hear({}, {}).empty());
+}
+
+TEST_CASE("what was said before stands before a transcript", "[speech]") {
+  Listener listener;
+  const auto samples = some_sound(0.9);
+  const MelSettings mel = usual_mel_settings(listener.model);
+  std::vector<int32_t> prompt{*listener.tokens.previous};
+  const auto ids = listener.tokenizer.encode(" one", false).ids;
+  prompt.insert(prompt.end(), ids.begin(), ids.end());
+  prompt.insert(prompt.end(), {listener.tokens.start, listener.tokens.no_timestamps});
+  const int64_t room = listener.model.context - std::ssize(prompt);
+  PreparedSearch search = prepare_search(
+      listener.model,
+      {.max_new_tokens = room, .eos_token_ids = {listener.tokens.end}, .suppress_tokens = listener.tokens.never},
+      log_mel(samples, mel), {prompt});
+  Generator generator(*listener.backend, listener.model, listener.weights, search.shape);
+  run_search(generator, search);
+  const std::vector<int32_t> all = search.search->results()[0][0].ids;
+  const std::string want = listener.tokenizer.decode(std::vector<int32_t>(all.begin() + std::ssize(prompt), all.end()));
+  CHECK(
+      listener.hear(samples, {.times = false, .beams = 1, .before = "one", .temperatures = {}, .silence = 1})[0].text ==
+      want);
+}
+
+TEST_CASE("what a transcriber can't do is refused", "[speech]") {
+  Listener listener;
+  const auto refused = [&](const TranscribeSettings& settings) {
+    return error_of([&] { listener.hear(some_sound(0.1), settings); });
+  };
+  CHECK_THAT(refused({.language = "de"}), ContainsSubstring("English alone"));
+  CHECK_THAT(refused({.translate = true}), ContainsSubstring("can't translate"));
+  const Model text = model_of(fixture_config("gpt2"));
+  CHECK_THAT(error_of([&] { static_cast<void>(usual_mel_settings(text)); }), ContainsSubstring("reads no sound"));
+  SpeechTokens many = listener.tokens;
+  many.languages = {{"de", 3}, {"en", 4}};
+  CHECK(many.language("de") == 3);
+  CHECK_THAT(error_of([&] { static_cast<void>(many.language("xx")); }), ContainsSubstring("de, en"));
+}
+
+TEST_CASE("rows name recordings and texts, or the file and line that do not", "[speech]") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "sounds");
+  write_sound(folder / "sounds/a.wav", 0.2);
+  const std::string name = (folder / "rows.tsv").string(), objects = (folder / "rows.jsonl").string();
+  SpeechRows rows = read_speech_rows("sounds/a.wav\tone\tmore\n", name);
+  CHECK(rows.recordings.at(0) == folder / "sounds/a.wav");
+  CHECK(rows.texts.at(0) == "one");
+  rows = read_speech_rows(R"({"path": "sounds/a.wav", "sentence": "zwei", "language": "de"})", objects);
+  CHECK(rows.texts.at(0) == "zwei");
+  CHECK(rows.languages.at(0) == "de");
+  const auto says = [&](const std::string& content, const std::string& file) {
+    return error_of([&] { read_speech_rows(content, file); });
+  };
+  CHECK_THAT(says("sounds/a.wav one\n", name), ContainsSubstring("rows.tsv:1: no tab"));
+  CHECK_THAT(says("sounds/b.wav\tone\n", name), ContainsSubstring("rows.tsv:1: there is no audio file"));
+  CHECK_THAT(says(R"({"text": "one"})", objects), ContainsSubstring("audio"));
+  CHECK_THAT(says("x\n", (folder / "rows.csv").string()), ContainsSubstring(".tsv or .jsonl"));
+}
+
+TEST_CASE("batches of recordings have their frames and what the decoder reads and writes", "[speech]") {
+  const TemporaryFolder folder;
+  SpeechExamples examples;
+  const MelSettings mel{.mels = 8, .chunk_seconds = 1};
+  for (int i = 0; i < 3; ++i) {
+    examples.recordings.push_back(folder / fmt::format("{}.wav", i));
+    write_sound(examples.recordings.back(), 0.2 + 0.1 * i);
+    examples.targets.push_back(std::vector<int32_t>(static_cast<size_t>(2 + i), 7 + i));
+  }
+  const SpeechData data(examples, examples,
+                        {.batches = {.positions = 64, .most_rows = 4, .most_shapes = 1},
+                         .padding = 1,
+                         .decoder_start = 2,
+                         .source_positions = 50,
+                         .mel = mel});
+  REQUIRE(data.shapes() == std::vector<BatchShape>{{.rows = 3, .positions = 4, .source_positions = 50}});
+  const DataBatch batch = data.validation_batch(0, data.validation_batches());
+  CHECK(batch.values("ids") == std::vector<int32_t>{2, 7, 1, 1, 2, 8, 8, 1, 2, 9, 9, 9});
+  CHECK(batch.values("targets") == std::vector<int32_t>{7, 7, -100, -100, 8, 8, 8, -100, 9, 9, 9, 9});
+  REQUIRE(batch.frames.size() == 3 * 100 * 8);
+  const auto second = log_mel(read_audio(examples.recordings[1], 16000), mel);
+  CHECK(std::equal(second.begin(), second.end(), batch.frames.begin() + 800));
+  CHECK(batch.tokens == 9);
+  write_sound(examples.recordings[0], 1.5);
+  const SpeechData longer(examples, {}, {.batches = {.positions = 64}, .source_positions = 50, .mel = mel});
+  CHECK_THAT(error_of([&] {
+               for (int64_t i = 0; i < longer.epoch(); ++i) longer.training_batch(i);
+             }),
+             ContainsSubstring("longer than the model's windows of 1 s"));
+}
