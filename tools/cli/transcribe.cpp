@@ -1,6 +1,8 @@
 // `vkformer transcribe`: what is said in recordings, by Whisper.
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "models/audio/audio_file.h"
 #include "models/model_files.h"
@@ -45,6 +47,7 @@ class Transcript {
                          : format_ == TranscriptFormat::srt ? ".srt"
                          : format_ == TranscriptFormat::vtt ? ".vtt"
                                                             : ".txt";
+    std::filesystem::create_directories(flags_.out);
     const auto file = std::filesystem::path(flags_.out) / (recording_.stem().string() + ending);
     write_file_atomically(file, text_);
     if (!flags_.common.quiet) say("{}", file.string());
@@ -72,6 +75,11 @@ class Transcript {
 void transcribe(const TranscribeFlags& flags) {
   check(flags.recordings.size() == 1 || !flags.out.empty() || flags.common.json || flags.format == "text",
         "{} recordings don't make one file of subtitles; give --out FOLDER", flags.recordings.size());
+  std::set<std::filesystem::path> names;
+  for (const std::filesystem::path recording : flags.recordings)
+    check(flags.out.empty() || names.insert(recording.stem()).second,
+          "two of the recordings are called {}, and would be one file in {}; transcribe them one by one",
+          printable(recording.stem().string()), printable(flags.out));
   const auto folder = resolve_model_folder(flags.model);
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());

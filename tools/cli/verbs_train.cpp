@@ -182,8 +182,8 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option("--keep-best", flags->keep_best,
                    "keep the model of the best evaluation in RUN/best: by loss or a score of its kind of files")
-      ->check(CLI::IsMember(
-          {"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1", "entity_f1", "f1", "masked_accuracy"}));
+      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1", "entity_f1", "f1",
+                             "masked_accuracy", "word_accuracy"}));
   command
       ->add_option("--early-stopping", flags->early_stopping,
                    "end after so many evaluations without a better one (by --keep-best, else by loss)")
