@@ -164,6 +164,8 @@ struct Model {
   /// Of a batch of so many sources of so many of the encoder's positions: i32 [sources, positions], or f32 frames
   /// [sources, positions * frames_per_position, frame_columns].
   TensorType source_type(int64_t sources, int64_t positions) const;
+  /// Whether sources have padding: all frames of a window are seen, its silence, too.
+  bool masks_sources() const { return frame_columns == 0; }
   /// Most positions of the encoder; 0: no limit.
   int64_t source_limit() const { return source_context > 0 ? source_context : context; }
   int64_t parameter_count() const;

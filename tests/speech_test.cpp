@@ -103,6 +103,47 @@ TEST_CASE("a vocabulary for speech has Whisper's tokens as its last ids", "[spee
   CHECK(listener.tokenizer.decode(std::vector<int32_t>{tokens.first_time, 65, tokens.end}).size() == 1);
 }
 
+TEST_CASE("languages are those between Whisper's own tokens", "[speech]") {
+  Listener listener;
+  nlohmann::json json = train_tokenizer(
+      std::vector<std::string>{"one two three"},
+      {.kind = TokenizerTraining::Kind::byte_bpe, .layout = TokenizerTraining::Layout::speech, .size = 1770});
+  // <|startofprev|> and so on lie behind the languages in Whisper's vocabularies; the first times become those here.
+  auto& added = json["added_tokens"];
+  const std::vector<std::string> names{"<|endoftext|>",  "<|startoftranscript|>", "<|en|>",        "<|yue|>",
+                                       "<|translate|>",  "<|transcribe|>",        "<|startoflm|>", "<|startofprev|>",
+                                       "<|nocaptions|>", "<|notimestamps|>"};
+  for (size_t i = 0; i < names.size(); ++i) {
+    json["model"]["vocab"].erase(added[i]["content"].get<std::string>());
+    added[i]["content"] = names[i];
+    json["model"]["vocab"][names[i]] = added[i]["id"];
+  }
+  const Tokenizer tokenizer(JsonObject::parse(json.dump(), "tokenizer.json"));
+  const auto read = [&](const char* generation) {
+    return speech_tokens_of(tokenizer, "tokenizer.json", listener.model, JsonObject::parse(generation, "x.json"));
+  };
+  const SpeechTokens tokens = read(R"({"suppress_tokens": [5], "begin_suppress_tokens": [6], "max_length": 448,
+      "forced_decoder_ids": [[1, null], [2, 3]], "max_initial_timestamp_index": 20})");
+  CHECK(tokens.languages == std::map<std::string, int32_t>{{"en", tokens.end + 2}, {"yue", tokens.end + 3}});
+  CHECK(tokens.heading("yue", false, true) == std::vector<int32_t>{tokens.end + 3, tokens.end + 5});
+  CHECK(tokens.heading("en", true, false) == std::vector<int32_t>{tokens.end + 2, tokens.end + 4, tokens.end + 9});
+  CHECK(tokens.first_time == tokens.end + 10);
+  CHECK(tokens.no_speech == tokens.end + 8);
+  CHECK(tokens.previous == tokens.end + 7);
+  CHECK(tokens.latest_start == 20);
+  CHECK(tokens.never_first == std::vector<int32_t>{6});
+  // Nothing that only a prompt says is ever written.
+  for (const int32_t token : {5, tokens.start, tokens.end + 3, tokens.end + 8})
+    CHECK(std::ranges::count(tokens.never, token) == 1);
+  for (const int32_t token : {tokens.end, tokens.first_time}) CHECK(std::ranges::count(tokens.never, token) == 0);
+  CHECK(read(R"({"is_multilingual": false})").languages.empty());
+  CHECK_THAT(error_of([&] {
+               speech_tokens_of(Tokenizer(JsonObject::load(fixtures / "tokenizers/gpt2/tokenizer.json")), "gpt2",
+                                listener.model, JsonObject::parse("{}", "x.json"));
+             }),
+             ContainsSubstring("gpt2: the tokenizer has no token <|startoftranscript|>"));
+}
+
 TEST_CASE("a window is written as a search of the model alone writes it", "[speech]") {
   Listener listener;
   const auto samples = some_sound(0.9);

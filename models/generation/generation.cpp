@@ -87,6 +87,7 @@ void Generator::encode(std::span<const int32_t> source, std::span<const int32_t>
     }
   write_feed(encoder(), {{"source", ids}, {"source_mask", source_mask_}, {"position", std::vector<int32_t>{0}}});
   encoder_->run();
+  encoded_ = true;
 }
 
 void Generator::encode(std::span<const float> frames) {
@@ -94,9 +95,9 @@ void Generator::encode(std::span<const float> frames) {
   check(model_.frame_columns > 0 && std::ssize(frames) == source.elements(),
         "{} values were given; this {} model's sources have {}", frames.size(), model_.family,
         source.shape.to_string());
-  source_mask_.assign(static_cast<size_t>(shape_.sources * shape_.source_positions), 1);
-  write_feed(encoder(), {{"source", frames}, {"source_mask", source_mask_}, {"position", std::vector<int32_t>{0}}});
+  write_feed(encoder(), {{"source", frames}, {"position", std::vector<int32_t>{0}}});
   encoder_->run();
+  encoded_ = true;
 }
 
 void Generator::check_tokens(std::span<const int32_t> tokens) const {
@@ -127,8 +128,8 @@ void Generator::write_inputs(Program& program, std::span<const int32_t> tokens, 
     program.write("texts", texts);
   }
   if (model_.has_encoder()) {
-    check(!source_mask_.empty(), "there is no source yet; call encode() before the decoder");
-    program.write("source_mask", source_mask_);
+    check(encoded_, "there is no source yet; call encode() before the decoder");
+    if (model_.masks_sources()) program.write("source_mask", source_mask_);
   }
 }
 

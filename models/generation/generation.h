@@ -93,7 +93,7 @@ class Generator {
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;  ///< of all programs
   std::vector<int32_t> mask_, pads_, source_mask_, choices_;
-  bool all_logits_ = false;
+  bool encoded_ = false, all_logits_ = false;
   // Two of each: with the shape's choices, and of all logits.
   std::map<RunShape, std::unique_ptr<Program>> prefills_[2];
   std::unique_ptr<Program> decode_[2];

@@ -80,7 +80,8 @@ Graph build_encoder(const Model& model, const GeneratorShape& shape, const Devic
   Graph graph;
   const TensorType source = model.source_type(shape.sources, shape.source_positions);
   Pass pass{.source = graph.input("source", source.shape, source.dtype)};
-  pass.source_mask = graph.input("source_mask", {shape.sources, shape.source_positions}, DType::i32);
+  if (model.masks_sources())
+    pass.source_mask = graph.input("source_mask", {shape.sources, shape.source_positions}, DType::i32);
   pass.position = graph.input("position", {1}, DType::i32);
   pass.memory = model.encode(graph, pass);
   model.remember(graph, pass);
@@ -103,7 +104,8 @@ Value add_run(Graph& graph, const Model& model, const GeneratorShape& shape, con
     pass.first_positions = graph.input("first_positions", {R}, DType::i32);
   }
   if (model.has_encoder()) {
-    pass.source_mask = graph.input("source_mask", {shape.sources, shape.source_positions}, DType::i32);
+    if (model.masks_sources())
+      pass.source_mask = graph.input("source_mask", {shape.sources, shape.source_positions}, DType::i32);
     pass.sources = shape.sources;
     pass.source_capacity = shape.source_positions;
   }

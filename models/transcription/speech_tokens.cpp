@@ -73,6 +73,8 @@ SpeechTokens speech_tokens_of(const Tokenizer& tokenizer, const std::string& nam
     if (json.has(key)) rules[key] = json.value().at(key);
   const GenerationConfig config = parse_generation_config(JsonObject::parse(rules.dump(), json.name()));
   tokens.never = config.suppress_tokens;
+  // What a prompt alone says: the reference bans these whatever the file has.
+  for (int32_t id = tokens.start; id < tokens.no_timestamps; ++id) tokens.never.push_back(id);
   tokens.never_first = config.begin_suppress_tokens;
   for (int32_t id = tokens.start + 1; many && id < tokens.no_timestamps; ++id)
     if (const auto token = tokenizer.token_of(id))
