@@ -49,7 +49,10 @@ void check_gaps(const Model& model, std::span<const int32_t> mask, size_t positi
 
 std::span<const int32_t> integers_of(const Feed& feed, std::string_view input) {
   const auto found = std::ranges::find(feed, input, &Feed::value_type::first);
-  return found == feed.end() ? std::span<const int32_t>() : std::get<std::span<const int32_t>>(found->second);
+  if (found == feed.end()) return {};
+  const auto* integers = std::get_if<std::span<const int32_t>>(&found->second);
+  check(integers != nullptr, "{} holds floats; it takes integers", input);
+  return *integers;
 }
 
 void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {

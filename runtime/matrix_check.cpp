@@ -125,8 +125,8 @@ void check_cases(Backend& backend, const std::string& op, std::initializer_list<
   check(count > 0, "it offers no sizes that {} can use", op);
 }
 
-void check_attention(Backend& backend, DType type, const char* kernel) {
-  for (const char* op : {"attention", "attention_backward"}) check_cases(backend, op, {type}, kernel);
+void check_attention(Backend& backend, DType type) {
+  for (const char* op : {"attention", "attention_backward"}) check_cases(backend, op, {type}, "^matrix$");
 }
 
 /// Of encoded weights two types stand for all: each takes pipelines of its own, which users wait for.
@@ -141,9 +141,11 @@ void check_experts(Backend& backend, DType type) {
 std::string matrix_cores_fault(Backend& backend, DType type, std::string_view kernel) {
   try {
     if (kernel == "attention")
-      check_attention(backend, type, "^matrix$");
+      check_attention(backend, type);
     else if (kernel == "wide_attention")
-      check_attention(backend, type, "^matrix_wide$");
+      check_cases(backend, "attention", {type}, "^matrix_wide$");
+    else if (kernel == "wide_attention_backward")
+      check_cases(backend, "attention_backward", {type}, "^matrix_wide$");
     else if (kernel == "experts")
       check_experts(backend, type);
     else

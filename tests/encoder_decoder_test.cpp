@@ -128,7 +128,8 @@ TEST_CASE("wrong encoder-decoder configs name the file and the key", "[encoder_d
 
 TEST_CASE("the encoder-decoder config that is written describes the model that was read", "[encoder_decoder]") {
   for (const std::string family : {"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus", "whisper"}) {
-    const Model model = changed_model(family, {{"tie_word_embeddings", family != "bart"}, {"pad_token_id", 3}, {"max_source_positions", 7}});
+    const Model model = changed_model(
+        family, {{"tie_word_embeddings", family != "bart"}, {"pad_token_id", 3}, {"max_source_positions", 7}});
     const Model again = make_model(JsonObject::parse(model.config->dump(), "config.json"));
     CHECK(*again.config == *model.config);
     CHECK(again.parameter_count() == model.parameter_count());

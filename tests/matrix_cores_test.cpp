@@ -107,6 +107,7 @@ TEST_CASE("attention of 16-bit values goes to matrix cores where heads and rows 
     DeviceFacts shallow = facts;
     shallow.matrix_shapes = {{8, 8, 8}};
     CHECK(offered(attention_candidates_of(shallow, 24, backward)));
+    CHECK(offered(attention_candidates_of(shallow, 128, backward)));
     CHECK_FALSE(offered(attention_candidates_of(facts, 36, backward)));
     CHECK_FALSE(offered(attention_candidates_of(facts, 64, backward, DType::f32)));
     CHECK_FALSE(offered(attention_candidates_of(facts, 64, backward, DType::bf16)));
@@ -227,7 +228,7 @@ TEST_CASE("attention has a check of its own", "[matrix_cores]") {
   facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "attention"; };
   CHECK(offered(candidates(facts, 1024, 1024, 1024)));
   for (const bool backward : {false, true}) CHECK_FALSE(offered(attention_candidates_of(facts, 64, backward)));
-  facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "wide_attention"; };
+  facts.matrix_check = [](DType, std::string_view kernel) { return kernel != "wide_attention_backward"; };
   CHECK(offered(attention_candidates_of(facts, 128, false)));
   CHECK_FALSE(offered(attention_candidates_of(facts, 128, true)));
 }

@@ -196,6 +196,68 @@ TEST_CASE("windows follow one another to a recording's end", "[speech]") {
   CHECK(listener.hear({}, {}).empty());
 }
 
+TEST_CASE("silence is left out, and a doubted text is drawn anew", "[speech]") {
+  Listener listener;
+  const auto samples = some_sound(0.9);
+  TranscribeSettings settings{.times = false, .beams = 2, .least_log_probability = 0, .temperatures = {}, .silence = 1};
+  const std::string first = listener.hear(samples, settings).at(0).text;
+  // No token is certain, so every text is doubted; "nobody speaks" is likelier than never.
+  settings.silence = -1;
+  settings.temperatures = {1};
+  CHECK(listener.hear(samples, settings).empty());
+  settings.silence = 1;
+  const std::string drawn = listener.hear(samples, settings).at(0).text;
+  CHECK(drawn != first);
+  CHECK(drawn == listener.hear(samples, settings).at(0).text);
+  // Draws of a recording do not depend on those before it.
+  Transcriber transcriber(*listener.backend, listener.model, listener.weights, listener.tokenizer, listener.tokens,
+                          usual_mel_settings(listener.model), settings);
+  for (const auto& recording : {some_sound(0.4), samples}) {
+    std::string text;
+    transcriber.transcribe(recording, [&](const SpeechSegment& segment) { text = segment.text; });
+    if (recording.size() == samples.size()) CHECK(text == drawn);
+  }
+}
+
+TEST_CASE("a rest of less than a frame is no window", "[speech]") {
+  Listener listener;
+  const TranscribeSettings settings{.times = false, .beams = 1, .temperatures = {}, .silence = 1};
+  auto samples = some_sound(1);
+  for (const size_t more : {1, 159}) {
+    samples.resize(16000 + more);
+    CHECK(listener.hear(samples, settings).size() == 1);
+  }
+  samples.resize(16160);
+  CHECK(listener.hear(samples, settings).size() == 2);
+  CHECK(listener.hear({0.5f}, settings).size() == 1);
+}
+
+TEST_CASE("the language is the likeliest behind the start, unless it is told", "[speech]") {
+  Listener listener;
+  // Of a model of many languages, some of its special tokens mean these.
+  SpeechTokens& tokens = listener.tokens;
+  tokens.languages = {{"de", tokens.first_time + 1}, {"en", tokens.first_time + 2}, {"fr", tokens.first_time + 3}};
+  tokens.transcribe = tokens.first_time + 4;
+  const auto samples = some_sound(0.9);
+  const TranscribeSettings settings{.times = false, .beams = 1, .temperatures = {}, .silence = 1};
+  Generator generator(*listener.backend, listener.model, listener.weights,
+                      transcription_shape(listener.model, usual_mel_settings(listener.model), settings));
+  generator.encode(log_mel(samples, usual_mel_settings(listener.model)));
+  const std::vector<float> heard = generator.prefill(std::vector<int32_t>{tokens.start});
+  std::string likeliest = "de";
+  for (const auto& [code, id] : tokens.languages)
+    if (heard[static_cast<size_t>(id)] > heard[static_cast<size_t>(tokens.languages.at(likeliest))]) likeliest = code;
+  const auto detected = listener.hear(samples, settings);
+  CHECK(detected.at(0).language == likeliest);
+  for (const char* code : {"de", "en", "fr"}) {
+    TranscribeSettings told = settings;
+    told.language = code;
+    const auto segments = listener.hear(samples, told);
+    CHECK(segments.at(0).language == code);
+    if (code == likeliest) CHECK(segments.at(0).text == detected[0].text);
+  }
+}
+
 TEST_CASE("what was said before stands before a transcript", "[speech]") {
   Listener listener;
   const auto samples = some_sound(0.9);

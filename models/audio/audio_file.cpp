@@ -14,6 +14,14 @@ std::vector<float> read_audio(const std::filesystem::path& file, int64_t rate) {
   return decode_audio(MappedFile(file).bytes(), printable(file.string()), rate);
 }
 
+double audio_seconds(const std::filesystem::path& file) {
+  const MappedFile mapped(file);
+  AudioReader reader(mapped.bytes(), printable(file.string()));
+  size_t samples = 0;
+  for (size_t block = reader.next().size(); block > 0; block = reader.next().size()) samples += block;
+  return static_cast<double>(samples) / static_cast<double>(reader.rate());
+}
+
 std::vector<float> decode_audio(std::span<const std::byte> bytes, std::string_view name, int64_t rate) {
   check(rate >= 4000 && rate <= 192000, "[read_audio] {} Hz is no rate to read audio at; choose one of 4000 to 192000",
         rate);

@@ -20,4 +20,7 @@ std::vector<float> read_audio(const std::filesystem::path& file, int64_t rate);
 /// The same of a file's bytes; `name` is what errors call them.
 std::vector<float> decode_audio(std::span<const std::byte> bytes, std::string_view name, int64_t rate);
 
+/// How long a recording is; all of it is read. Throws Error like read_audio().
+double audio_seconds(const std::filesystem::path& file);
+
 }  // namespace vkformer

@@ -34,7 +34,10 @@ std::vector<float> SpeechData::frames_of(const std::filesystem::path& recording)
     const std::lock_guard lock(kept_mutex_);
     if (const auto found = kept_.find(recording); found != kept_.end()) return found->second;
   }
-  const std::vector<float> samples = read_audio(recording, settings_.mel.rate);
+  std::vector<float> samples = read_audio(recording, settings_.mel.rate);
+  // Another rate may make a few samples more of what fills the window.
+  if (std::ssize(samples) < settings_.mel.samples() + settings_.mel.hop)
+    samples.resize(std::min(samples.size(), static_cast<size_t>(settings_.mel.samples())));
   check(std::ssize(samples) <= settings_.mel.samples(),
         "{}: {:.1f} s are longer than the model's windows of {} s; cut it", recording.string(),
         static_cast<double>(samples.size()) / static_cast<double>(settings_.mel.rate), settings_.mel.chunk_seconds);

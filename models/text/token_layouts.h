@@ -15,7 +15,8 @@ struct SpecialToken {
 
 struct TokenLayout {
   std::string name;                   ///< on the command line
-  std::vector<SpecialToken> special;  ///< in the order of their ids, which are the first ones (plain and speech: the last)
+  /// In the order of their ids, which are the first ones (plain and speech: the last).
+  std::vector<SpecialToken> special;
   SentencePieceOptions options;       ///< the same for SentencePiece
   std::string single, pair;           ///< what is put around texts A and B, with token types: "[CLS]:0 A:0 [SEP]:0"
   bool types = false;                 ///< the types are for the model, too

@@ -26,8 +26,10 @@ void check_settings(std::span<const std::string> lines, const TokenizerTraining&
   const bool bytes = training.kind == Kind::byte_bpe;
   check(bytes == (training.layout == Layout::plain || training.layout == Layout::speech),
         "the layouts plain and speech are for byte-bpe, and only for it; unigram and bpe have the others");
-  check(!bytes || training.size >= 257,
-        "a vocabulary of {} is too small for the 256 bytes and <|endoftext|>; give 257 or more", training.size);
+  const int64_t least = 256 + (bytes ? std::ssize(layout_of(training.layout).special) : 0);
+  check(!bytes || training.size >= least,
+        "a vocabulary of {} is too small for the 256 bytes and the special tokens; give {} or more", training.size,
+        least);
   check(training.size > 0 && training.size <= int64_t{1} << 24, "a vocabulary can't have {} tokens; give 1 to {}",
         training.size, int64_t{1} << 24);
   check(training.coverage >= 0.98 && training.coverage <= 1, "a character coverage of {} is not from 0.98 to 1",

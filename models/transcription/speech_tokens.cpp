@@ -63,9 +63,9 @@ SpeechTokens speech_tokens_of(const Tokenizer& tokenizer, const std::string& nam
                       .no_speech = tokenizer.first_known({"<|nospeech|>", "<|nocaptions|>"})};
   tokens.first_time = tokens.no_timestamps + 1;  // older tokenizers have no names for these
   // OpenAI's models of English alone have one token less, and their tokenizers all languages.
-  constexpr int64_t least_of_many = 51865, english = 51864;
+  constexpr int64_t english = 51864;
   bool many = tokens.transcribe && model.vocabulary != english;
-  many = boolean_or(json, "is_multilingual", many || model.vocabulary >= least_of_many);
+  many = boolean_or(json, "is_multilingual", many) && tokens.transcribe;
   tokens.latest_start = integer_or(json, "max_initial_timestamp_index", tokens.latest_start, 0, 1500);
   // Its forced_decoder_ids are what is said here by language and task; draws are no rule of a transcript.
   nlohmann::json rules = nlohmann::json::object();
@@ -87,7 +87,7 @@ SpeechTokens speech_tokens_of(const Tokenizer& tokenizer, const std::string& nam
 SpeechTokens load_speech_tokens(const std::filesystem::path& folder, const Model& model, const Tokenizer& tokenizer) {
   constexpr const char* file = "generation_config.json";
   return speech_tokens_of(tokenizer, folder.string(), model,
-                          has_model_json(folder, file) ? load_model_json(folder, file) : JsonObject::parse("{}", file));
+                          load_model_json(folder, has_model_json(folder, file) ? file : "config.json"));
 }
 
 }  // namespace vkformer

@@ -27,7 +27,7 @@ struct SpeechTokens {
   /// many languages, and that no times follow.
   std::vector<int32_t> heading(const std::string& language, bool to_english, bool times) const;
   bool is_time(int32_t token) const { return token >= first_time; }
-  /// By code ("de") or English name ("german"). Throws Error with the nearest codes for one that there is not.
+  /// By its code ("de"). Throws Error with all codes for one that there is not.
   int32_t language(const std::string& name) const;
   /// "de"; "" for a token that is no language.
   std::string language_of(int32_t token) const;
@@ -37,7 +37,7 @@ struct SpeechTokens {
 /// where the tokenizer is not Whisper's.
 SpeechTokens speech_tokens_of(const Tokenizer& tokenizer, const std::string& name, const Model& model,
                               const JsonObject& generation);
-/// The same of a folder, which may have no generation_config.json.
+/// The same of a folder, whose config.json has those rules where it is older than generation_config.json.
 SpeechTokens load_speech_tokens(const std::filesystem::path& folder, const Model& model, const Tokenizer& tokenizer);
 
 }  // namespace vkformer

@@ -13,17 +13,15 @@ namespace vkformer {
 
 namespace {
 
-GeneratorShape shape_of(const Model& model, const MelSettings& mel, const TranscribeSettings& settings) {
-  check(model.frame_columns > 0, "a {} model reads no sound; Whisper's do", model.family);
-  check(mel.mels == model.frame_columns, "the folder's features have {} mel filters, the model reads {}", mel.mels,
-        model.frame_columns);
-  const int64_t positions = mel.frames() / model.frames_per_position;
-  check(positions <= model.source_limit(), "the folder's windows of {} s are {} positions, the model has {}",
-        mel.chunk_seconds, positions, model.source_limit());
-  return {.rows = settings.beams,
-          .capacity = model.context,
-          .cache_type = settings.cache_type,
-          .source_positions = positions};
+/// A row's logits as the logarithms of what the rules leave of their softmax.
+void apply_rules(const LogitsRules& rules, std::span<const int32_t> ids, int64_t generated,
+                 std::span<const float> logits, std::vector<double>& chances) {
+  chances.assign(logits.begin(), logits.end());
+  rules.apply(ids, generated, chances);
+  const double largest = *std::ranges::max_element(chances);
+  double sum = 0;
+  for (const double chance : chances) sum += std::exp(chance - largest);
+  for (double& chance : chances) chance -= largest + std::log(sum);
 }
 
 /// A text that repeats itself: of its pairs of neighbours less than this share are unlike. (The reference asks zlib
@@ -39,6 +37,19 @@ bool repeats(std::span<const int32_t> ids) {
 }
 
 }  // namespace
+
+GeneratorShape transcription_shape(const Model& model, const MelSettings& mel, const TranscribeSettings& settings) {
+  check(model.frame_columns > 0, "a {} model reads no sound; Whisper's do", model.family);
+  check(mel.mels == model.frame_columns, "the folder's features have {} mel filters, the model reads {}", mel.mels,
+        model.frame_columns);
+  const int64_t positions = mel.frames() / model.frames_per_position;
+  check(positions <= model.source_limit(), "the folder's windows of {} s are {} positions, the model has {}",
+        mel.chunk_seconds, positions, model.source_limit());
+  return {.rows = settings.beams,
+          .capacity = model.context,
+          .cache_type = settings.cache_type,
+          .source_positions = positions};
+}
 
 MelSettings usual_mel_settings(const Model& model) {
   check(model.frame_columns > 0, "a {} model reads no sound; Whisper's do", model.family);
@@ -60,7 +71,7 @@ Transcriber::Transcriber(Backend& backend, const Model& model, std::shared_ptr<S
       tokens_(std::move(tokens)),
       mel_(mel),
       settings_(std::move(settings)),
-      generator_(backend, model, std::move(weights), shape_of(model, mel, settings_)) {
+      generator_(backend, model, std::move(weights), transcription_shape(model, mel, settings_)) {
   if (!settings_.language.empty()) static_cast<void>(tokens_.language(settings_.language));
   check(!settings_.translate || (tokens_.translate && !tokens_.languages.empty()),
         "this model knows English alone; it can't translate");
@@ -72,7 +83,13 @@ Transcriber::Transcriber(Backend& backend, const Model& model, std::shared_ptr<S
     before_.assign(ids.end() - static_cast<std::ptrdiff_t>(most), ids.end());
     before_.insert(before_.begin(), *tokens_.previous);
   }
-  if (settings_.times) rule_ = std::make_shared<TimestampRule>(tokens_);
+  if (settings_.times)
+    rule_ = std::make_shared<TimestampRule>(tokens_);
+  else
+    for (int32_t id = tokens_.no_timestamps; id < model.vocabulary; ++id) tokens_.never.push_back(id);
+  const auto most = std::ssize(before_) + 4;  // start, language, task, no times
+  check(most + 2 <= model.context, "the model's {} positions leave no room behind a prompt of {}; shorten --prompt",
+        model.context, most);
 }
 
 std::vector<float> Transcriber::listen(std::span<const float> samples) {
@@ -100,6 +117,7 @@ Transcriber::Written Transcriber::write(const std::vector<int32_t>& prompt, doub
                           .eos_token_ids = {tokens_.end},
                           .suppress_tokens = tokens_.never,
                           .begin_suppress_tokens = tokens_.never_first,
+                          .renormalize_logits = true,
                           .do_sample = draws,
                           .temperature = temperature,
                           .top_k = 0,
@@ -112,15 +130,17 @@ Transcriber::Written Transcriber::write(const std::vector<int32_t>& prompt, doub
   for (size_t row = 0; row < rows; ++row) all.insert(all.end(), prompt.begin(), prompt.end());
   std::vector<float> logits = generator_.prefill(all);
   // Of rows of their own, sums of log-probabilities and numbers of tokens, ends included.
-  std::vector<double> sums(rows), chances(static_cast<size_t>(model_.vocabulary));
+  const LogitsRules rules(config, std::ssize(prompt), model_.vocabulary);
+  std::vector<double> sums(rows), chances;
   std::vector<int64_t> counts(rows);
+  const auto columns = static_cast<size_t>(model_.vocabulary);
   while (true) {
-    const std::vector<int64_t> before = counts;
     const SearchStep& step = search->advance(logits, generator_.choices());
     for (size_t row = 0; config.num_beams == 1 && row < rows; ++row) {
       const auto ids = search->ids(static_cast<int64_t>(row));
       if (std::ssize(ids) - std::ssize(prompt) == counts[row]) continue;  // it has ended
-      log_softmax(std::span(logits).subspan(row * chances.size(), chances.size()), chances, row);
+      apply_rules(rules, ids.first(ids.size() - 1), counts[row], std::span(logits).subspan(row * columns, columns),
+                  chances);
       sums[row] += chances[static_cast<size_t>(ids.back())];
       ++counts[row];
     }
@@ -142,25 +162,26 @@ Transcriber::Written Transcriber::write(const std::vector<int32_t>& prompt, doub
   return best;
 }
 
-bool Transcriber::doubtful(const Written& written) const {
-  return written.log_probability < settings_.least_log_probability || repeats(written.ids);
-}
-
-Transcriber::Written Transcriber::write_well(const std::vector<int32_t>& prompt) {
+std::optional<Transcriber::Written> Transcriber::write_well(const std::vector<int32_t>& prompt, double silence) {
   Written written = write(prompt, 0);
-  for (const double temperature : settings_.temperatures) {
-    if (!doubtful(written)) break;
-    written = write(prompt, temperature);
+  for (size_t next = 0;; ++next) {
+    const bool unlikely = written.log_probability < settings_.least_log_probability;
+    if (unlikely && silence > settings_.silence) return std::nullopt;
+    std::vector<int32_t> text = written.ids;
+    std::erase_if(text, [this](int32_t id) { return id >= tokens_.end; });
+    if (next == settings_.temperatures.size() || !(unlikely || repeats(text))) return written;
+    written = write(prompt, settings_.temperatures[next]);
   }
-  return written;
 }
 
 void Transcriber::transcribe(std::span<const float> samples, const std::function<void(const SpeechSegment&)>& take,
                              const std::function<bool(double)>& goes_on) {
   const auto rate = static_cast<double>(mel_.rate);
-  const auto window = static_cast<size_t>(mel_.samples());
+  const auto window = static_cast<size_t>(mel_.samples()), frame = static_cast<size_t>(mel_.hop);
   std::string language = settings_.language;
-  for (size_t begin = 0; begin < samples.size();) {
+  draws_ = 0;
+  // What is shorter than a frame at the end is no window of its own, unless it is all.
+  for (size_t begin = 0; begin < samples.size() && (begin == 0 || samples.size() - begin >= frame);) {
     const auto own = samples.subspan(begin, std::min(window, samples.size() - begin));
     const double seconds = static_cast<double>(own.size()) / rate, offset = static_cast<double>(begin) / rate;
     const std::vector<float> heard = listen(own);
@@ -168,20 +189,23 @@ void Transcriber::transcribe(std::span<const float> samples, const std::function
       language = std::ranges::max_element(tokens_.languages, {}, [&](const auto& entry) {
                    return heard[static_cast<size_t>(entry.second)];
                  })->first;
-    const Written written = write_well(prompt(language));
     std::vector<double> chances(heard.size());
     log_softmax(heard, chances);
-    const bool silent = tokens_.no_speech && written.log_probability < settings_.least_log_probability &&
-                        std::exp(chances[static_cast<size_t>(*tokens_.no_speech)]) > settings_.silence;
-    const WindowSegments parts = split_at_times(written.ids, seconds, tokens_);
+    const double silence = tokens_.no_speech ? std::exp(chances[static_cast<size_t>(*tokens_.no_speech)]) : 0;
+    const std::optional<Written> written = write_well(prompt(language), silence);
+    WindowSegments parts{.segments = {}, .seconds = seconds};
+    if (written && settings_.times)
+      parts = split_at_times(written->ids, seconds, tokens_);
+    else if (written)
+      parts.segments.push_back({.begin = 0, .end = seconds, .ids = written->ids});
     for (const TimedTokens& part : parts.segments) {
       const std::string text = tokenizer_.decode(part.ids);
-      if (silent || text.find_first_not_of(" \t\n") == std::string::npos) continue;
+      if (text.find_first_not_of(" \t\n") == std::string::npos) continue;
       take({.begin = offset + part.begin, .end = offset + part.end, .text = text, .language = language});
     }
     // Times that do not go on would be read for ever.
-    const auto read = static_cast<size_t>((silent ? seconds : parts.seconds) * rate);
-    begin += read > 0 ? std::min(read, own.size()) : own.size();
+    const auto read = static_cast<size_t>(std::llround(parts.seconds * rate));
+    begin += read >= frame ? std::min(read, own.size()) : own.size();
     if (goes_on && !goes_on(static_cast<double>(begin) / rate)) return;
   }
 }

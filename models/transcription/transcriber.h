@@ -29,6 +29,9 @@ struct TranscribeSettings {
 /// that reads no sound.
 MelSettings usual_mel_settings(const Model& model);
 
+/// Of the generator that a transcriber has. Throws Error where the model and the features don't fit together.
+GeneratorShape transcription_shape(const Model& model, const MelSettings& mel, const TranscribeSettings& settings);
+
 class Transcriber {
  public:
   /// All must outlive this. Throws Error for a model that reads no sound, and for a language or a task that it has not.
@@ -46,14 +49,14 @@ class Transcriber {
   /// What the model wrote of a window, and how sure it was.
   struct Written {
     std::vector<int32_t> ids;
-    double log_probability = 0;  ///< the mean of a token
+    double log_probability = 0;  ///< the mean of a token, of those that the rules leave
   };
   /// The logits behind <|startoftranscript|>.
   std::vector<float> listen(std::span<const float> samples);
   std::vector<int32_t> prompt(const std::string& language) const;
   Written write(const std::vector<int32_t>& prompt, double temperature);
-  Written write_well(const std::vector<int32_t>& prompt);
-  bool doubtful(const Written& written) const;
+  /// `silence`: how likely nobody speaks. Nothing where a doubted text is of that.
+  std::optional<Written> write_well(const std::vector<int32_t>& prompt, double silence);
 
   const Model& model_;
   const Tokenizer& tokenizer_;

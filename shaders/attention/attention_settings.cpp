@@ -291,8 +291,14 @@ Family windowed_halves() {
 Family wide_halves() {
   return {256,
           192,
-          {{.sizes = {2, 41, 53, 2, 1}, .window = 30},
-           {.sizes = {1, 70, 70, 2, 2}, .layout = Layout::packed, .causal = false, .size = 2, .window = 67}},
+          {{.sizes = {2, 41, 53, 2, 1}, .masks = 2, .mask_rows = 1, .window = 30},
+           {.sizes = {1, 70, 70, 2, 2},
+            .layout = Layout::packed,
+            .causal = false,
+            .size = 2,
+            .masks = 1,
+            .mask_rows = 70,
+            .window = 67}},
           DType::f16,
           false};
 }
@@ -301,12 +307,14 @@ Family wide_halves() {
 Family wider_halves() {
   return {128,
           96,
-          {{.sizes = {2, 41, 53, 2, 1}, .dropout = 0.25, .window = 30, .softcap = 4},
+          {{.sizes = {2, 41, 53, 2, 1}, .dropout = 0.25, .masks = 2, .mask_rows = 1, .window = 30, .softcap = 4},
            {.sizes = {1, 70, 70, 2, 2},
             .layout = Layout::packed,
             .causal = false,
             .dropout = 0.25,
             .size = 2,
+            .masks = 1,
+            .mask_rows = 70,
             .window = 67,
             .softcap = 4}},
           DType::f16,

@@ -1,6 +1,6 @@
 #version 460
-// y[b, t, c * SIZE + j] = x[b, t * stride + j - padding, c], or 0 outside of x: one float an invocation, in y's order of
-// memory.
+// y[b, t, c * SIZE + j] = x[b, t * stride + j - padding, c], or 0 outside of x: one float an invocation, in y's order
+// of memory.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/unfold/unfold.args.h"
 
@@ -10,7 +10,8 @@ layout(constant_id = 1) const uint SIZE = 1;
 PUSH(UnfoldArgs);
 
 void main() {
-  const uint i = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+  const uint i = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (i >= args.elements) return;
   const uint width = args.channels * SIZE, row = i / width, column = i % width;
   // Before the first position this is above all of them.

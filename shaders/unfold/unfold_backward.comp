@@ -9,7 +9,8 @@ layout(constant_id = 1) const uint SIZE = 1;
 PUSH(UnfoldArgs);
 
 void main() {
-  const uint i = (gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+  const uint i = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
   if (i >= args.elements) return;
   const uint row = i / args.channels, channel = i % args.channels;
   const uint batch = row / args.x_positions, behind = row % args.x_positions + args.padding;

@@ -37,6 +37,13 @@ refuse 1 "needs a model that reads sound" "$vkformer" transcribe "$fixtures/gpt2
 refuse 1 "does not train a model of type gpt2; --data and --prompts do" "$vkformer" train small.json --speech tones/train.jsonl --out none
 refuse 1 "does not train a model of type whisper; --speech does" "$vkformer" train ear.json --pairs text.txt text.txt --out none
 refuse 1 "two of the recordings are called 000003" "$vkformer" transcribe ear "$recording" "$recording" --out texts
+refuse 1 "reads sound, not text; use transcribe" "$vkformer" generate ear -p "one"
+refuse 1 "reads sound, not text; use transcribe" "$vkformer" logits ear --ids 5 --out none
+refuse 1 "reads sound, not text; use transcribe" "$vkformer" attention ear -p "one" --target "one" --out none.html
+refuse 1 "not served; transcribe runs it" "$vkformer" serve ear
+accept "$vkformer" info ear
+grep -q "a source of 100 positions" out || fail "info plans another encoder: $(cat out)"
+refuse 1 "give 1762 or more" "$vkformer" train ear.json --speech tones/train.jsonl --vocabulary 1000 --out none
 refuse 1 "use transcribe" "$vkformer" translate ear -p "one"
 printf 'none.wav\tone\n' >missing.tsv
 refuse 1 "missing.tsv:1: there is no audio file" "$vkformer" train ear.json --speech missing.tsv --out none

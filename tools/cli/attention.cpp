@@ -25,7 +25,9 @@ class AttentionRun {
         folder_(resolve_model_folder(flags.model)),
         model_(load_model(folder_)),
         tokenizer_(folder_),
-        weights_(model_.parameters, folder_) {}
+        weights_(model_.parameters, folder_) {
+    check_reads_text(model_, flags.model);
+  }
 
   void write() {
     const std::unique_ptr<Backend> backend = open_backend(flags_.common);

@@ -55,6 +55,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
             const PromptText* tokenizer, bool as_text) {
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
+  check_reads_text(model, flags.model);
   auto [config, taken] = generation_settings(flags, folder, model, tokenizer);
   if (as_text && model.has_encoder())
     for (const int32_t id : tokenizer->ends_beside(given.front())) config.eos_token_ids.push_back(id);

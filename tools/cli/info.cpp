@@ -151,7 +151,7 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
     rows[fmt::format("temporaries of {} positions", positions)] = backend->plan(graph, layout).total_bytes();
     return rows;
   }
-  const GenerationPlan plan = plan_generation(model, {.capacity = positions, .source_positions = positions}, blocks,
+  const GenerationPlan plan = plan_generation(model, {.capacity = positions, .source_positions = model.source_context > 0 ? model.source_context : positions}, blocks,
                                               backend ? &backend->facts() : nullptr);
   rows[fmt::format("key-value cache of {} positions{}", positions, model.recurrent ? ", and states" : "")] =
       plan.cache_bytes;
@@ -187,7 +187,7 @@ ordered_json room_for(const Model& model, int64_t needed, int64_t positions, con
                        {"free_bytes", facts.memory_free},
                        {"fits", std::cmp_less_equal(needed, facts.memory_free)}};
   if (room["fits"] || !model.generates()) return room;
-  if (const auto other = fitting_type(model, {.capacity = positions, .source_positions = positions}, facts))
+  if (const auto other = fitting_type(model, {.capacity = positions, .source_positions = model.source_context > 0 ? model.source_context : positions}, facts))
     room["dtype"] = {{"name", other->dtype}, {"bytes", other->bytes}};
   return room;
 }

@@ -26,6 +26,7 @@ namespace {
 using Tensors = std::map<std::string, IdMatrix>;
 
 Tensors row_of(const Model& model, std::vector<int32_t> ids) {
+  check_reads_text(model, "a " + model.family + " model");
   check(!model.has_encoder(), "this {} model wants the ids of its decoder, too; give --ids FILE with both",
         model.family);
   return {{"input_ids", {1, std::ssize(ids), std::move(ids)}}};

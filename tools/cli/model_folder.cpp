@@ -94,6 +94,10 @@ Model model_to_generate(const std::filesystem::path& folder, const std::string& 
   return model;
 }
 
+void check_reads_text(const Model& model, const std::string& given) {
+  check(model.frame_columns == 0, "{} reads sound, not text; use transcribe", given);
+}
+
 Model model_or_shape(const std::string& text) {
   if (std::filesystem::is_directory(text) || (std::filesystem::exists(text) && is_gguf(text)))
     return make_model(load_model_json(resolve_model_folder(text), "config.json"));

@@ -32,6 +32,9 @@ std::optional<DType> cache_type(const std::string& name);
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype,
                         const AdapterFiles* adapter = nullptr);
 
+/// Throws Error, naming what was `given`, for a model that reads sound.
+void check_reads_text(const Model& model, const std::string& given);
+
 /// The model of a folder, of a config.json, or of a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]] such as
 /// "4x128x4:65:64" (without dropout). Throws UsageError for anything else.
 Model model_or_shape(const std::string& text);

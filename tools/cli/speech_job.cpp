@@ -8,6 +8,7 @@
 #include "models/model_files.h"
 #include "models/transcription/transcriber.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 #include "tools/cli/job_kinds.h"
 #include "tools/cli/output.h"
 #include "tools/cli/speech_score.h"
@@ -45,7 +46,7 @@ MelSettings mel_settings_of(const TrainFlags& flags, const std::filesystem::path
 /// What the decoder writes of each row: its heading, its text and the end. Rows that don't fit are an error or left
 /// out, of `rows`, too.
 SpeechExamples encode(SpeechRows& rows, const std::string& name, const TrainFlags& flags, const SpeechTokens& tokens,
-                      const Tokenizer& tokenizer) {
+                      const Tokenizer& tokenizer, const MelSettings& mel) {
   SpeechExamples examples;
   SpeechRows kept;
   for (size_t i = 0; i < rows.texts.size(); ++i) {
@@ -62,6 +63,15 @@ SpeechExamples encode(SpeechRows& rows, const std::string& name, const TrainFlag
     if (std::ssize(ids) > flags.context) {
       check(flags.skip_long, "{}:{}: {} tokens, at most {} are taken; give --skip-long to leave such rows out", name,
             i + 1, ids.size(), flags.context);
+      continue;
+    }
+    // As many as a frame more: another rate may make a few samples of what fills the window.
+    const double seconds = audio_seconds(rows.recordings[i]),
+                 most = static_cast<double>(mel.samples() + mel.hop - 1) / static_cast<double>(mel.rate);
+    if (seconds > most) {
+      check(flags.skip_long,
+            "{}:{}: {} has {:.1f} s, the model's windows {}; cut it, or give --skip-long to leave such rows out", name,
+            i + 1, printable(rows.recordings[i].string()), seconds, mel.chunk_seconds);
       continue;
     }
     examples.recordings.push_back(rows.recordings[i]);
@@ -105,7 +115,7 @@ TrainJob speech_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   const size_t given = training.texts.size() + validation.texts.size();
   const auto encoded = [&](SpeechRows& rows, const std::string& role) {
     const RunFile* file = find_file(files, role);
-    return file ? encode(rows, file->path, flags, tokens, tokenizer) : SpeechExamples();
+    return file ? encode(rows, file->path, flags, tokens, tokenizer, *mel) : SpeechExamples();
   };
   SpeechExamples trained = encoded(training, "speech"), valid = encoded(validation, "valid speech");
   const size_t skipped = given - training.texts.size() - validation.texts.size();

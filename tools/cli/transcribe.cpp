@@ -13,6 +13,7 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/generation_memory.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
@@ -35,10 +36,10 @@ class Transcript {
     if (!flags_.common.json) return put(segment_text(segment, format_, count_));
     nlohmann::json line{{"begin", std::round(segment.begin * 1000) / 1000},
                         {"end", std::round(segment.end * 1000) / 1000},
-                        {"text", segment.text}};
+                        {"text", one_line(segment.text)}};
     if (!segment.language.empty()) line["language"] = segment.language;
     if (flags_.recordings.size() > 1) line["file"] = recording_.string();
-    put(line.dump() + '\n');
+    put(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
   }
 
   void finish() const {
@@ -47,7 +48,6 @@ class Transcript {
                          : format_ == TranscriptFormat::srt ? ".srt"
                          : format_ == TranscriptFormat::vtt ? ".vtt"
                                                             : ".txt";
-    std::filesystem::create_directories(flags_.out);
     const auto file = std::filesystem::path(flags_.out) / (recording_.stem().string() + ending);
     write_file_atomically(file, text_);
     if (!flags_.common.quiet) say("{}", file.string());
@@ -80,6 +80,7 @@ void transcribe(const TranscribeFlags& flags) {
     check(flags.out.empty() || names.insert(recording.stem()).second,
           "two of the recordings are called {}, and would be one file in {}; transcribe them one by one",
           printable(recording.stem().string()), printable(flags.out));
+  if (!flags.out.empty()) std::filesystem::create_directories(flags.out);
   const auto folder = resolve_model_folder(flags.model);
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
@@ -91,14 +92,15 @@ void transcribe(const TranscribeFlags& flags) {
   const MelSettings mel = load_mel_settings(folder, usual_mel_settings(model));
   const Weights files(model.parameters, folder);
   auto backend = open_backend(flags.common);
+  const TranscribeSettings settings{.language = flags.language,
+                                    .translate = flags.translate,
+                                    .times = !flags.no_times,
+                                    .beams = flags.beams,
+                                    .before = flags.prompt,
+                                    .cache_type = cache_type(flags.cache_dtype)};
+  check_fits(model, folder, transcription_shape(model, mel, settings), backend->facts());
   const auto weights = load_store(*backend, model, files, flags.common.quiet, adapter.get());
-  Transcriber transcriber(*backend, model, weights, *text.tokenizer(), tokens, mel,
-                          {.language = flags.language,
-                           .translate = flags.translate,
-                           .times = !flags.no_times,
-                           .beams = flags.beams,
-                           .before = flags.prompt,
-                           .cache_type = cache_type(flags.cache_dtype)});
+  Transcriber transcriber(*backend, model, weights, *text.tokenizer(), tokens, mel, settings);
   const double start = now();
   double heard = 0;
   for (const std::string& recording : flags.recordings) {

@@ -65,7 +65,7 @@ void translate(GenerateFlags flags) {
         model.generates()   ? "generate"
         : classifies(model) ? "classify"
                             : "fill, tag or answer");
-  check(model.frame_columns == 0, "{} reads sound, not text; use transcribe", flags.model);
+  check_reads_text(model, flags.model);
   const PromptText tokenizer(folder, flags.source_language);
   const Languages& languages = tokenizer.languages();
   std::optional<TemplateToken> language;

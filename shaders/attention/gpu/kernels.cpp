@@ -182,8 +182,13 @@ Launch bias_tiles_launch(const AttentionProblem& problem, const DeviceFacts& fac
 
 constexpr int64_t widest_forward = 256, widest_part = 128;  ///< sums of more columns are more than registers hold
 constexpr int64_t widest_backward = 128, widest_pair = 64;  ///< of keys and values together
-constexpr AttentionMatrixNeeds query_needs{.block = 32, .least_block = 16},
-    key_value_needs{.block = 32, .least_block = 16, .vector_tiles = 2};
+
+/// Wide results are stored in four strips, so their blocks are the larger ones, also of a software driver.
+AttentionMatrixNeeds backward_needs(const AttentionProblem& problem, uint32_t vector_tiles) {
+  return {.block = 32, .least_block = widest_head(problem) > widest_pair ? 32u : 16u, .vector_tiles = vector_tiles};
+}
+AttentionMatrixNeeds query_needs(const AttentionProblem& problem) { return backward_needs(problem, 0); }
+AttentionMatrixNeeds key_value_needs(const AttentionProblem& problem) { return backward_needs(problem, 2); }
 
 bool is_wide(const AttentionProblem& problem) { return widest_head(problem) > widest_part; }
 
@@ -205,9 +210,9 @@ template <bool wide>
 bool matrix_backward_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
   const int64_t width = widest_head(problem);
   return (width > widest_pair) == wide && width <= widest_backward &&
-         attention_matrix_layout(query_needs, problem, facts) &&
-         attention_matrix_layout(key_value_needs, problem, facts) &&
-         facts.has_matrix_attention(problem.type, wide ? "wide_attention" : "attention");
+         attention_matrix_layout(query_needs(problem), problem, facts) &&
+         attention_matrix_layout(key_value_needs(problem), problem, facts) &&
+         facts.has_matrix_attention(problem.type, wide ? "wide_attention_backward" : "attention");
 }
 
 /// Where they are not emulated: on an H200 they take a third of the time of tiles.
@@ -231,12 +236,12 @@ Launch matrix_forward_launch(const AttentionProblem& problem, const DeviceFacts&
 }
 
 Launch matrix_query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return matrix_launch("attention_backward_query_matrix", *attention_matrix_layout(query_needs, problem, facts),
+  return matrix_launch("attention_backward_query_matrix", *attention_matrix_layout(query_needs(problem), problem, facts),
                        problem, facts, 1, problem.queries, problem.heads);
 }
 
 Launch matrix_key_value_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return matrix_launch("attention_backward_key_value_matrix", *attention_matrix_layout(key_value_needs, problem, facts),
+  return matrix_launch("attention_backward_key_value_matrix", *attention_matrix_layout(key_value_needs(problem), problem, facts),
                        problem, facts, wanted, problem.keys, problem.kv_heads);
 }
 

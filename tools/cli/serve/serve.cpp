@@ -94,8 +94,8 @@ void serve(const ServeFlags& flags) {
   const EmbeddingRecipe recipe = embedding_recipe(folder);
   const bool writes = model.generates() && !model.has_encoder();
   if (flags.embeddings || recipe.said || !writes) {
-    check(!model.has_encoder(), "{} is an encoder-decoder ({}), which is not served; translate and generate run it",
-          flags.model, model.family);
+    check(!model.has_encoder(), "{} is an encoder-decoder ({}), which is not served; {}", flags.model, model.family,
+          model.frame_columns > 0 ? "transcribe runs it" : "translate and generate run it");
     return serve_embeddings(flags, folder, recipe);
   }
   serve_texts(flags, folder);
