@@ -112,7 +112,7 @@ refuse 1 "text.txt/tones: Not a directory" "${tones[@]}" text.txt/tones
 [[ -e tones ]] && fail "a corpus that was refused left files behind: $(ls tones)"
 mkdir tones # an empty one will do
 accept "${tones[@]}" tones
-grep -q "^20 recordings to train on in tones/train.jsonl, 3 for validation in tones/valid.jsonl, 4 for test in tones/test.jsonl$" out ||
+grep -q "^20 recordings to train on in tones/train.jsonl, 3 for validation in tones/valid.jsonl, 4 for test in tones/test.jsonl: vkformer train " out ||
   fail "data tones: $(cat out)"
 refuse 1 "tones is there already" "${tones[@]}" tones
 [[ $(cat tones/*.jsonl | wc -l) == 27 && $(find tones -name '*.wav' | wc -l) == 27 ]] || fail "recordings: $(find tones)"

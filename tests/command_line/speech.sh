@@ -38,7 +38,7 @@ refuse 1 "does not train a model of type gpt2; --data and --prompts do" "$vkform
 refuse 1 "does not train a model of type whisper; --speech does" "$vkformer" train ear.json --pairs text.txt text.txt --out none
 refuse 1 "two of the recordings are called 000003" "$vkformer" transcribe ear "$recording" "$recording" --out texts
 refuse 1 "reads sound, not text; use transcribe" "$vkformer" generate ear -p "one"
-refuse 1 "reads sound, not text; use transcribe" "$vkformer" logits ear --ids 5 --out none
+refuse 1 "reads sound, not text; use transcribe" "$vkformer" logits ear --ids 5 --out none.safetensors
 refuse 1 "reads sound, not text; use transcribe" "$vkformer" attention ear -p "one" --target "one" --out none.html
 refuse 1 "not served; transcribe runs it" "$vkformer" serve ear
 accept "$vkformer" info ear
