@@ -23,7 +23,7 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
                               int64_t source_positions = 0);
 
 /// The same behind an encoder that reads frames, those of one source behind another's and all alike many. `prompts`: of
-/// each source what the decoder goes on from. Without frames: those that the generator has encoded last.
+/// each source what the decoder goes on from, all of one length.
 PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::vector<float> frames,
                               std::vector<std::vector<int32_t>> prompts);
 

@@ -42,11 +42,6 @@ std::vector<int32_t> SpeechTokens::heading(const std::string& name, bool to_engl
   return ids;
 }
 
-std::string SpeechTokens::language_of(int32_t token) const {
-  const auto found = std::ranges::find(languages, token, [](const auto& entry) { return entry.second; });
-  return found == languages.end() ? "" : found->first;
-}
-
 SpeechTokens speech_tokens_of(const Tokenizer& tokenizer, const std::string& name, const Model& model,
                               const JsonObject& json) {
   const auto required = [&](std::initializer_list<std::string_view> names) {
@@ -64,8 +59,7 @@ SpeechTokens speech_tokens_of(const Tokenizer& tokenizer, const std::string& nam
   tokens.first_time = tokens.no_timestamps + 1;  // older tokenizers have no names for these
   // OpenAI's models of English alone have one token less, and their tokenizers all languages.
   constexpr int64_t english = 51864;
-  bool many = tokens.transcribe && model.vocabulary != english;
-  many = boolean_or(json, "is_multilingual", many) && tokens.transcribe;
+  const bool many = tokens.transcribe && boolean_or(json, "is_multilingual", model.vocabulary != english);
   tokens.latest_start = integer_or(json, "max_initial_timestamp_index", tokens.latest_start, 0, 1500);
   // Its forced_decoder_ids are what is said here by language and task; draws are no rule of a transcript.
   nlohmann::json rules = nlohmann::json::object();

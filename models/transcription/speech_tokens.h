@@ -29,8 +29,6 @@ struct SpeechTokens {
   bool is_time(int32_t token) const { return token >= first_time; }
   /// By its code ("de"). Throws Error with all codes for one that there is not.
   int32_t language(const std::string& name) const;
-  /// "de"; "" for a token that is no language.
-  std::string language_of(int32_t token) const;
 };
 
 /// Those of a tokenizer, `name` for errors, with the rules of a generation_config.json. Throws Error, naming the token,

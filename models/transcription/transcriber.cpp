@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 
 #include "models/audio/log_mel.h"
@@ -125,32 +124,29 @@ Transcriber::Written Transcriber::write(const std::vector<int32_t>& prompt, doub
                           .constraint = rule_};
   if (draws) ++draws_;
   const std::vector<std::vector<int32_t>> prompts(draws ? rows : 1, prompt);
-  const auto search = make_search(config, prompts, model_.vocabulary);
-  std::vector<int32_t> all;
-  for (size_t row = 0; row < rows; ++row) all.insert(all.end(), prompt.begin(), prompt.end());
-  std::vector<float> logits = generator_.prefill(all);
+  PreparedSearch prepared{.shape = generator_.shape(),
+                          .prompt = std::ssize(prompt),
+                          .search = make_search(config, prompts, model_.vocabulary)};
+  const Search& search = *prepared.search;
   // Of rows of their own, sums of log-probabilities and numbers of tokens, ends included.
   const LogitsRules rules(config, std::ssize(prompt), model_.vocabulary);
   std::vector<double> sums(rows), chances;
   std::vector<int64_t> counts(rows);
   const auto columns = static_cast<size_t>(model_.vocabulary);
-  while (true) {
-    const SearchStep& step = search->advance(logits, generator_.choices());
+  std::span<const float> logits;
+  const auto add_chances = [&] {
     for (size_t row = 0; config.num_beams == 1 && row < rows; ++row) {
-      const auto ids = search->ids(static_cast<int64_t>(row));
+      const auto ids = search.ids(static_cast<int64_t>(row));
       if (std::ssize(ids) - std::ssize(prompt) == counts[row]) continue;  // it has ended
-      apply_rules(rules, ids.first(ids.size() - 1), counts[row], std::span(logits).subspan(row * columns, columns),
-                  chances);
+      apply_rules(rules, ids.first(ids.size() - 1), counts[row], logits.subspan(row * columns, columns), chances);
       sums[row] += chances[static_cast<size_t>(ids.back())];
       ++counts[row];
     }
-    if (search->done()) break;
-    std::vector<int32_t> identity(step.parents.size());
-    std::iota(identity.begin(), identity.end(), 0);
-    if (step.parents != identity) generator_.reorder(step.parents);
-    logits = generator_.decode(step.tokens);
-  }
-  const auto results = search->results();
+    return true;
+  };
+  run_search(
+      generator_, prepared, [&](std::span<const float> step) { logits = step; }, add_chances);
+  const auto results = search.results();
   Written best{.ids = {}, .log_probability = -INFINITY};
   for (size_t row = 0; row < results.size(); ++row) {
     if (results[row].empty()) continue;

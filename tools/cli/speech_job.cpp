@@ -1,7 +1,5 @@
 // `train --speech`: recordings and what is said in them teach Whisper.
 
-#include <set>
-
 #include "models/audio/audio_file.h"
 #include "models/data/speech_data.h"
 #include "models/data/speech_rows.h"
