@@ -3,15 +3,28 @@
 # The caller sets `logs`, the folder for each step's log.
 
 passed=0 failed=0 skipped=0
-table=$(printf '%-58s %8s  %s' step seconds result)
 
+# add_row STEP SECONDS PROCESSOR RESULT: of steps that run at the same time, processor seconds say what each costs.
 add_row() {
-  table+=$'\n'$(printf '%-58s %8s  %s' "$1" "$2" "$3")
+  table+=$'\n'$(printf '%-58s %8s %10s  %s' "$@")
+}
+table="" && add_row step seconds processor result
+table=${table#$'\n'}
+
+# Sets `processor` to the seconds that this shell's children have taken. `times` knows them in no other shell.
+count_processor() {
+  local file="$logs/times-$BASHPID"
+  times >"$file"
+  processor=$(awk 'NR == 2 { split($1, code, "m"); split($2, kernel, "m")
+    printf "%.0f", 60 * (code[1] + kernel[1]) + code[2] + kernel[2] }' "$file")
+  rm "$file"
 }
 
 # step NAME COMMAND...: runs the command with its output in a log, and goes on whatever happens.
 step() {
-  local name=$1 log start=$SECONDS status=0
+  local name=$1 log start=$SECONDS status=0 processor before
+  count_processor
+  before=$processor
   shift
   log="$logs/$(tr -cs 'a-zA-Z0-9\n' '-' <<<"$name").log"
   echo "== $name"
@@ -20,12 +33,13 @@ step() {
   (set -e && "$@") >"$log" 2>&1
   status=$?
   set -e
+  count_processor
   if ((status == 0)); then
     ((++passed))
-    add_row "$name" $((SECONDS - start)) passed
+    add_row "$name" $((SECONDS - start)) $((processor - before)) passed
   else
     ((++failed))
-    add_row "$name" $((SECONDS - start)) "FAILED (status $status, $log)"
+    add_row "$name" $((SECONDS - start)) $((processor - before)) "FAILED (status $status, $log)"
     tail -n 40 "$log"
   fi
 }
@@ -33,7 +47,7 @@ step() {
 skip() {
   ((++skipped))
   echo "== $1: SKIPPED, $2"
-  add_row "$1" - "SKIPPED: $2"
+  add_row "$1" - - "SKIPPED: $2"
 }
 
 # at_once FUNCTION NAME...: runs `FUNCTION NAME`, which makes steps, for all names at the same time, but for no more than

@@ -180,9 +180,11 @@ void load_grains(uint a_base, uint matrix, uint team, uint first) {
     const uint k = first + l * TEAM * GRAIN, at = k < depth() ? k : 0;
     [[unroll]] for (uint c = 0; c < COLUMNS; c++)
       grains[l * COLUMNS + c] = load_grain(stored_row(matrix_of(matrix, at), row_of_column(team, c)), place_of(at));
+#if GRAIN <= 8  // as with_a says, but for compilers that unroll loops before they know that nothing needs them
     if (with_a)
       [[unroll]] for (uint i = 0; i < GRAIN / 4; i++)
         quads_of_a[with_a ? l * GRAIN / 4 + i : 0] = load_a(a_base, 0, column_of(at, i));
+#endif
   }
 }
 
