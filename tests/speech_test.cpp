@@ -81,10 +81,11 @@ struct Listener {
     tokens.never.clear();
     for (int32_t id = tokens.start; id < end; ++id) tokens.never.push_back(id);
   }
-  std::vector<SpeechSegment> hear(const std::vector<float>& samples, const TranscribeSettings& settings) {
+  std::vector<SpeechSegment> hear(const std::vector<float>& samples, const TranscribeSettings& settings,
+                                  const SpeechTask& task = {.times = false}) {
     Transcriber transcriber(*backend, model, weights, tokenizer, tokens, usual_mel_settings(model), settings);
     std::vector<SpeechSegment> segments;
-    transcriber.transcribe(samples, [&](const SpeechSegment& segment) { segments.push_back(segment); });
+    transcriber.transcribe(samples, task, [&](const SpeechSegment& segment) { segments.push_back(segment); });
     return segments;
   }
 };
@@ -160,7 +161,7 @@ TEST_CASE("a window is written as a search of the model alone writes it", "[spee
     Generator generator(*listener.backend, listener.model, listener.weights, search.shape);
     run_search(generator, search);
     const std::string want = listener.tokenizer.decode(search.search->results()[0][0].ids);
-    const auto got = listener.hear(samples, {.times = false, .beams = beams, .temperatures = {}, .silence = 1});
+    const auto got = listener.hear(samples, {.beams = beams, .temperatures = {}, .silence = 1});
     REQUIRE(got.size() == 1);
     CHECK(got[0].text == want);
     CHECK(got[0].begin == 0);
@@ -171,16 +172,16 @@ TEST_CASE("a window is written as a search of the model alone writes it", "[spee
 TEST_CASE("windows follow one another to a recording's end", "[speech]") {
   Listener listener;
   const auto samples = some_sound(3.4);
-  const auto whole = listener.hear(samples, {.times = false, .beams = 1, .temperatures = {}, .silence = 1});
+  const auto whole = listener.hear(samples, {.beams = 1, .temperatures = {}, .silence = 1});
   REQUIRE(whole.size() == 4);
   for (size_t i = 0; i < 4; ++i) CHECK(std::abs(whole[i].begin - static_cast<double>(i)) < 1e-9);
   CHECK(std::abs(whole[3].end - 3.4) < 1e-9);
   // Each window is alone: its text is that of a recording of it.
   const std::vector<float> second(samples.begin() + 16000, samples.begin() + 32000);
-  CHECK(whole[1].text == listener.hear(second, {.times = false, .beams = 1, .temperatures = {}, .silence = 1})[0].text);
+  CHECK(whole[1].text == listener.hear(second, {.beams = 1, .temperatures = {}, .silence = 1})[0].text);
   // With times, segments are in order and within the recording.
   listener.suppress(listener.tokens.first_time);
-  const auto timed = listener.hear(samples, {.beams = 2, .silence = 1});
+  const auto timed = listener.hear(samples, {.beams = 2, .silence = 1}, {});
   REQUIRE_FALSE(timed.empty());
   double last = 0;
   for (const SpeechSegment& segment : timed) {
@@ -190,7 +191,7 @@ TEST_CASE("windows follow one another to a recording's end", "[speech]") {
   }
   CHECK(timed.back().end <= 3.4 + 1e-9);
   // The same again: draws follow one another from the same seed.
-  const auto again = listener.hear(samples, {.beams = 2, .silence = 1});
+  const auto again = listener.hear(samples, {.beams = 2, .silence = 1}, {});
   REQUIRE(again.size() == timed.size());
   for (size_t i = 0; i < timed.size(); ++i) CHECK(again[i].text == timed[i].text);
   CHECK(listener.hear({}, {}).empty());
@@ -199,7 +200,7 @@ TEST_CASE("windows follow one another to a recording's end", "[speech]") {
 TEST_CASE("silence is left out, and a doubted text is drawn anew", "[speech]") {
   Listener listener;
   const auto samples = some_sound(0.9);
-  TranscribeSettings settings{.times = false, .beams = 2, .least_log_probability = 0, .temperatures = {}, .silence = 1};
+  TranscribeSettings settings{.beams = 2, .least_log_probability = 0, .temperatures = {}, .silence = 1};
   const std::string first = listener.hear(samples, settings).at(0).text;
   // No token is certain, so every text is doubted; "nobody speaks" is likelier than never.
   settings.silence = -1;
@@ -214,14 +215,59 @@ TEST_CASE("silence is left out, and a doubted text is drawn anew", "[speech]") {
                           usual_mel_settings(listener.model), settings);
   for (const auto& recording : {some_sound(0.4), samples}) {
     std::string text;
-    transcriber.transcribe(recording, [&](const SpeechSegment& segment) { text = segment.text; });
+    transcriber.transcribe(recording, {.times = false}, [&](const SpeechSegment& segment) { text = segment.text; });
     if (recording.size() == samples.size()) CHECK(text == drawn);
   }
 }
 
+TEST_CASE("a text may be drawn from the first, and told of what stood behind it", "[speech]") {
+  Listener listener;
+  const auto samples = some_sound(0.9);
+  const TranscribeSettings settings{.beams = 2, .least_log_probability = -100, .temperatures = {0.5, 1}, .silence = 1};
+  const SpeechSegment likeliest = listener.hear(samples, settings).at(0);
+  CHECK(likeliest.temperature == 0);
+  CHECK(likeliest.log_probability < 0);
+  CHECK(listener.tokenizer.decode(likeliest.ids) == likeliest.text);
+  const SpeechSegment drawn = listener.hear(samples, settings, {.times = false, .temperature = 0.7}).at(0);
+  CHECK(drawn.temperature == 0.7);
+  CHECK(drawn.text != likeliest.text);
+  // One that is doubted is drawn anew above its own temperature, not below.
+  TranscribeSettings doubting = settings;
+  doubting.least_log_probability = 0;
+  CHECK(listener.hear(samples, doubting, {.times = false, .temperature = 0.7}).at(0).temperature == 1);
+}
+
+TEST_CASE("recordings of one transcriber have tasks of their own, and may be left", "[speech]") {
+  Listener listener;
+  const auto samples = some_sound(1.9);
+  const TranscribeSettings settings{.beams = 1, .temperatures = {}, .silence = 1};
+  Transcriber transcriber(*listener.backend, listener.model, listener.weights, listener.tokenizer, listener.tokens,
+                          usual_mel_settings(listener.model), settings);
+  const auto told = [&](const SpeechTask& task) {
+    std::string text;
+    transcriber.transcribe(samples, task, [&](const SpeechSegment& segment) { text += segment.text; });
+    return text;
+  };
+  const std::string alone = told({.times = false}), prompted = told({.times = false, .before = "one"});
+  CHECK(prompted != alone);
+  CHECK(told({.times = false}) == alone);
+  struct Left {};
+  size_t told_of = 0, segments = 0;
+  const auto leave_in_second = [&](double seconds) {
+    ++told_of;
+    if (seconds == 1 && segments == 1) throw Left();
+  };
+  CHECK_THROWS_AS(transcriber.transcribe(
+                      samples, {.times = false}, [&](const SpeechSegment&) { ++segments; }, leave_in_second),
+                  Left);
+  CHECK(segments == 1);
+  CHECK(told_of > 2);  // between tokens, too
+  CHECK(told({.times = false}) == alone);
+}
+
 TEST_CASE("a rest of less than a frame is no window", "[speech]") {
   Listener listener;
-  const TranscribeSettings settings{.times = false, .beams = 1, .temperatures = {}, .silence = 1};
+  const TranscribeSettings settings{.beams = 1, .temperatures = {}, .silence = 1};
   auto samples = some_sound(1);
   for (const size_t more : {1, 159}) {
     samples.resize(16000 + more);
@@ -239,7 +285,7 @@ TEST_CASE("the language is the likeliest behind the start, unless it is told", "
   tokens.languages = {{"de", tokens.first_time + 1}, {"en", tokens.first_time + 2}, {"fr", tokens.first_time + 3}};
   tokens.transcribe = tokens.first_time + 4;
   const auto samples = some_sound(0.9);
-  const TranscribeSettings settings{.times = false, .beams = 1, .temperatures = {}, .silence = 1};
+  const TranscribeSettings settings{.beams = 1, .temperatures = {}, .silence = 1};
   Generator generator(*listener.backend, listener.model, listener.weights,
                       transcription_shape(listener.model, usual_mel_settings(listener.model), settings));
   generator.encode(log_mel(samples, usual_mel_settings(listener.model)));
@@ -250,9 +296,7 @@ TEST_CASE("the language is the likeliest behind the start, unless it is told", "
   const auto detected = listener.hear(samples, settings);
   CHECK(detected.at(0).language == likeliest);
   for (const char* code : {"de", "en", "fr"}) {
-    TranscribeSettings told = settings;
-    told.language = code;
-    const auto segments = listener.hear(samples, told);
+    const auto segments = listener.hear(samples, settings, {.language = code, .times = false});
     CHECK(segments.at(0).language == code);
     if (code == likeliest) CHECK(segments.at(0).text == detected[0].text);
   }
@@ -275,15 +319,14 @@ TEST_CASE("what was said before stands before a transcript", "[speech]") {
   run_search(generator, search);
   const std::vector<int32_t> all = search.search->results()[0][0].ids;
   const std::string want = listener.tokenizer.decode(std::vector<int32_t>(all.begin() + std::ssize(prompt), all.end()));
-  CHECK(
-      listener.hear(samples, {.times = false, .beams = 1, .before = "one", .temperatures = {}, .silence = 1})[0].text ==
-      want);
+  CHECK(listener.hear(samples, {.beams = 1, .temperatures = {}, .silence = 1}, {.times = false, .before = "one"})[0]
+            .text == want);
 }
 
 TEST_CASE("what a transcriber can't do is refused", "[speech]") {
   Listener listener;
-  const auto refused = [&](const TranscribeSettings& settings) {
-    return error_of([&] { listener.hear(some_sound(0.1), settings); });
+  const auto refused = [&](const SpeechTask& task) {
+    return error_of([&] { listener.hear(some_sound(0.1), {}, task); });
   };
   CHECK_THAT(refused({.language = "de"}), ContainsSubstring("English alone"));
   CHECK_THAT(refused({.translate = true}), ContainsSubstring("can't translate"));

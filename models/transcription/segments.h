@@ -1,6 +1,9 @@
 #pragma once
 // What was said when.
 
+#include <span>
+#include <vector>
+
 #include "models/transcription/speech_tokens.h"
 
 namespace vkformer {
@@ -10,6 +13,13 @@ struct SpeechSegment {
   double begin = 0, end = 0;  ///< seconds from the beginning of the recording
   std::string text;
   std::string language;  ///< that is spoken; "" for models of English alone
+
+  std::vector<int32_t> ids = {};  ///< of the text
+  // Of all that was written with it.
+  double window = 0;           ///< seconds at which the window that was heard begins
+  double temperature = 0;      ///< at which it was drawn; 0: not at all
+  double log_probability = 0;  ///< the mean of a token
+  double silence = 0;          ///< how likely nobody speaks there
 };
 
 /// A piece of what a model wrote of a window: its text's tokens, its times by the window's beginning.

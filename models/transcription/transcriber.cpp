@@ -70,26 +70,8 @@ Transcriber::Transcriber(Backend& backend, const Model& model, std::shared_ptr<S
       tokens_(std::move(tokens)),
       mel_(mel),
       settings_(std::move(settings)),
-      generator_(backend, model, std::move(weights), transcription_shape(model, mel, settings_)) {
-  if (!settings_.language.empty()) static_cast<void>(tokens_.language(settings_.language));
-  check(!settings_.translate || (tokens_.translate && !tokens_.languages.empty()),
-        "this model knows English alone; it can't translate");
-  if (!settings_.before.empty()) {
-    check(tokens_.previous.has_value(), "this model's tokenizer has no <|startofprev|>, behind which a prompt stands");
-    const std::vector<int32_t> ids = tokenizer.encode(" " + settings_.before, false).ids;
-    // The last ones, in half of the context, as the reference has it.
-    const size_t most = std::min(ids.size(), static_cast<size_t>(model.context / 2 - 1));
-    before_.assign(ids.end() - static_cast<std::ptrdiff_t>(most), ids.end());
-    before_.insert(before_.begin(), *tokens_.previous);
-  }
-  if (settings_.times)
-    rule_ = std::make_shared<TimestampRule>(tokens_);
-  else
-    for (int32_t id = tokens_.no_timestamps; id < model.vocabulary; ++id) tokens_.never.push_back(id);
-  const auto most = std::ssize(before_) + 4;  // start, language, task, no times
-  check(most + 2 <= model.context, "the model's {} positions leave no room behind a prompt of {}; shorten --prompt",
-        model.context, most);
-}
+      rule_(std::make_shared<TimestampRule>(tokens_)),
+      generator_(backend, model, std::move(weights), transcription_shape(model, mel, settings_)) {}
 
 std::vector<float> Transcriber::listen(std::span<const float> samples) {
   generator_.encode(log_mel(samples, mel_));
@@ -100,15 +82,31 @@ std::vector<float> Transcriber::listen(std::span<const float> samples) {
   return logits;
 }
 
-std::vector<int32_t> Transcriber::prompt(const std::string& language) const {
-  std::vector<int32_t> ids = before_;
+std::vector<int32_t> Transcriber::prompt(const SpeechTask& task, const std::string& language) const {
+  check(!task.translate || (tokens_.translate && !tokens_.languages.empty()),
+        "this model knows English alone; it can't translate");
+  if (!language.empty()) static_cast<void>(tokens_.language(language));
+  std::vector<int32_t> ids;
+  if (!task.before.empty()) {
+    check(tokens_.previous.has_value(), "this model's tokenizer has no <|startofprev|>, behind which a prompt stands");
+    ids = tokenizer_.encode(" " + task.before, false).ids;
+    // The last ones, in half of the context, as the reference has it.
+    const size_t most = std::min(ids.size(), static_cast<size_t>(model_.context / 2 - 1));
+    ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(most));
+    ids.insert(ids.begin(), *tokens_.previous);
+  }
+  const auto most = std::ssize(ids) + 4;  // start, language, task, no times
+  check(most + 2 <= model_.context, "the model's {} positions leave no room behind a prompt of {}; shorten it",
+        model_.context, most);
   ids.push_back(tokens_.start);
-  const std::vector<int32_t> heading = tokens_.heading(language, settings_.translate, settings_.times);
+  if (language.empty() && !tokens_.languages.empty()) return ids;
+  const std::vector<int32_t> heading = tokens_.heading(language, task.translate, task.times);
   ids.insert(ids.end(), heading.begin(), heading.end());
   return ids;
 }
 
-Transcriber::Written Transcriber::write(const std::vector<int32_t>& prompt, double temperature) {
+Transcriber::Written Transcriber::write(const std::vector<int32_t>& prompt, bool times, double temperature,
+                                        const std::function<void()>& watch) {
   const auto rows = static_cast<size_t>(settings_.beams);
   const bool draws = temperature > 0;
   GenerationConfig config{.max_new_tokens = model_.context - std::ssize(prompt),
@@ -121,7 +119,8 @@ Transcriber::Written Transcriber::write(const std::vector<int32_t>& prompt, doub
                           .temperature = temperature,
                           .top_k = 0,
                           .seed = draws_,
-                          .constraint = rule_};
+                          .constraint = times ? rule_ : nullptr};
+  for (int32_t id = tokens_.no_timestamps; !times && id < model_.vocabulary; ++id) config.suppress_tokens.push_back(id);
   if (draws) ++draws_;
   const std::vector<std::vector<int32_t>> prompts(draws ? rows : 1, prompt);
   PreparedSearch prepared{.shape = generator_.shape(),
@@ -135,6 +134,7 @@ Transcriber::Written Transcriber::write(const std::vector<int32_t>& prompt, doub
   const auto columns = static_cast<size_t>(model_.vocabulary);
   std::span<const float> logits;
   const auto add_chances = [&] {
+    watch();
     for (size_t row = 0; config.num_beams == 1 && row < rows; ++row) {
       const auto ids = search.ids(static_cast<int64_t>(row));
       if (std::ssize(ids) - std::ssize(prompt) == counts[row]) continue;  // it has ended
@@ -147,34 +147,39 @@ Transcriber::Written Transcriber::write(const std::vector<int32_t>& prompt, doub
   run_search(
       generator_, prepared, [&](std::span<const float> step) { logits = step; }, add_chances);
   const auto results = search.results();
-  Written best{.ids = {}, .log_probability = -INFINITY};
+  Written best{.ids = {}, .log_probability = -INFINITY, .temperature = temperature};
   for (size_t row = 0; row < results.size(); ++row) {
     if (results[row].empty()) continue;
     const double mean = config.num_beams > 1 ? results[row][0].score
                                              : sums[row] / static_cast<double>(std::max<int64_t>(counts[row], 1));
     if (mean > best.log_probability)
-      best = {{results[row][0].ids.begin() + std::ssize(prompt), results[row][0].ids.end()}, mean};
+      best = {{results[row][0].ids.begin() + std::ssize(prompt), results[row][0].ids.end()}, mean, temperature};
   }
   return best;
 }
 
-std::optional<Transcriber::Written> Transcriber::write_well(const std::vector<int32_t>& prompt, double silence) {
-  Written written = write(prompt, 0);
-  for (size_t next = 0;; ++next) {
+std::optional<Transcriber::Written> Transcriber::write_well(const std::vector<int32_t>& prompt, const SpeechTask& task,
+                                                            double silence, const std::function<void()>& watch) {
+  Written written = write(prompt, task.times, task.temperature, watch);
+  const auto& temperatures = settings_.temperatures;
+  while (true) {
     const bool unlikely = written.log_probability < settings_.least_log_probability;
     if (unlikely && silence > settings_.silence) return std::nullopt;
     std::vector<int32_t> text = written.ids;
     std::erase_if(text, [this](int32_t id) { return id >= tokens_.end; });
-    if (next == settings_.temperatures.size() || !(unlikely || repeats(text))) return written;
-    written = write(prompt, settings_.temperatures[next]);
+    const auto next = std::ranges::find_if(temperatures, [&](double other) { return other > written.temperature; });
+    if (next == temperatures.end() || !(unlikely || repeats(text))) return written;
+    written = write(prompt, task.times, *next, watch);
   }
 }
 
-void Transcriber::transcribe(std::span<const float> samples, const std::function<void(const SpeechSegment&)>& take,
-                             const std::function<bool(double)>& goes_on) {
+std::string Transcriber::transcribe(std::span<const float> samples, const SpeechTask& task,
+                                    const std::function<void(const SpeechSegment&)>& take,
+                                    const std::function<void(double)>& watch) {
+  check_task(task);
   const auto rate = static_cast<double>(mel_.rate);
   const auto window = static_cast<size_t>(mel_.samples()), frame = static_cast<size_t>(mel_.hop);
-  std::string language = settings_.language;
+  std::string language = task.language;
   draws_ = 0;
   // What is shorter than a frame at the end is no window of its own, unless it is all.
   for (size_t begin = 0; begin < samples.size() && (begin == 0 || samples.size() - begin >= frame);) {
@@ -188,22 +193,34 @@ void Transcriber::transcribe(std::span<const float> samples, const std::function
     std::vector<double> chances(heard.size());
     log_softmax(heard, chances);
     const double silence = tokens_.no_speech ? std::exp(chances[static_cast<size_t>(*tokens_.no_speech)]) : 0;
-    const std::optional<Written> written = write_well(prompt(language), silence);
+    const auto watch_here = [&] {
+      if (watch) watch(offset);
+    };
+    const std::optional<Written> written = write_well(prompt(task, language), task, silence, watch_here);
     WindowSegments parts{.segments = {}, .seconds = seconds};
-    if (written && settings_.times)
+    if (written && task.times)
       parts = split_at_times(written->ids, seconds, tokens_);
     else if (written)
       parts.segments.push_back({.begin = 0, .end = seconds, .ids = written->ids});
     for (const TimedTokens& part : parts.segments) {
       const std::string text = tokenizer_.decode(part.ids);
       if (text.find_first_not_of(" \t\n") == std::string::npos) continue;
-      take({.begin = offset + part.begin, .end = offset + part.end, .text = text, .language = language});
+      take({.begin = offset + part.begin,
+            .end = offset + part.end,
+            .text = text,
+            .language = language,
+            .ids = part.ids,
+            .window = offset,
+            .temperature = written->temperature,
+            .log_probability = written->log_probability,
+            .silence = silence});
     }
     // Times that do not go on would be read for ever.
     const auto read = static_cast<size_t>(std::llround(parts.seconds * rate));
     begin += read >= frame ? std::min(read, own.size()) : own.size();
-    if (goes_on && !goes_on(static_cast<double>(begin) / rate)) return;
+    if (watch) watch(static_cast<double>(begin) / rate);
   }
+  return language;
 }
 
 }  // namespace vkformer

@@ -10,14 +10,19 @@
 
 namespace vkformer {
 
+/// What is to be written of a recording.
+struct SpeechTask {
+  std::string language = {};  ///< that is spoken: "de"; empty: what the first window sounds like
+  bool translate = false;     ///< into English
+  bool times = true;          ///< else each window is one segment
+  std::string before = {};    ///< what was said before: names and words as they are to be spelled
+  double temperature = 0;     ///< at which a text is written first; 0: the likeliest one
+};
+
 struct TranscribeSettings {
-  std::string language;    ///< that is spoken: "de"; empty: what the first window sounds like
-  bool translate = false;  ///< into English
-  bool times = true;       ///< else each window is one segment
-  int64_t beams = 5;       ///< and draws, where a text is doubted
-  std::string before;      ///< what was said before: names and words as they are to be spelled
+  int64_t beams = 5;  ///< and draws, where a text is doubted
   /// A text of less than this probability a token (its natural logarithm), or one that repeats itself, is drawn anew at
-  /// the next of these temperatures.
+  /// the next of these temperatures that is above its own.
   double least_log_probability = -1;
   std::vector<double> temperatures = {0.2, 0.4, 0.6, 0.8, 1.0};
   /// A window of a doubted text is left out where "nobody speaks" is likelier than this.
@@ -34,14 +39,18 @@ GeneratorShape transcription_shape(const Model& model, const MelSettings& mel, c
 
 class Transcriber {
  public:
-  /// All must outlive this. Throws Error for a model that reads no sound, and for a language or a task that it has not.
+  /// All must outlive this. Throws Error for a model that reads no sound.
   Transcriber(Backend& backend, const Model& model, std::shared_ptr<Store> weights, const Tokenizer& tokenizer,
               SpeechTokens tokens, const MelSettings& mel, TranscribeSettings settings);
 
+  /// Throws Error for a language, or anything else, that the model has not. From any thread.
+  void check_task(const SpeechTask& task) const { static_cast<void>(prompt(task, task.language)); }
   /// `samples`: of the whole recording, at the rate of the mel settings. Calls `take` for each segment, as soon as it
-  /// is written. `goes_on` (optional) is asked with the seconds that are done; false ends it there.
-  void transcribe(std::span<const float> samples, const std::function<void(const SpeechSegment&)>& take,
-                  const std::function<bool(double seconds)>& goes_on = {});
+  /// is written. `watch` (optional) is told the seconds that are done, again and again: behind every token. What these
+  /// two throw ends it. The language that is spoken, "" for models of English alone. Throws Error like check_task().
+  std::string transcribe(std::span<const float> samples, const SpeechTask& task,
+                         const std::function<void(const SpeechSegment&)>& take,
+                         const std::function<void(double seconds)>& watch = {});
   /// The programs that it replays.
   const Generator& generator() const { return generator_; }
 
@@ -50,21 +59,23 @@ class Transcriber {
   struct Written {
     std::vector<int32_t> ids;
     double log_probability = 0;  ///< the mean of a token, of those that the rules leave
+    double temperature = 0;
   };
   /// The logits behind <|startoftranscript|>.
   std::vector<float> listen(std::span<const float> samples);
-  std::vector<int32_t> prompt(const std::string& language) const;
-  Written write(const std::vector<int32_t>& prompt, double temperature);
+  /// What is written is behind this. The language may be detected yet: "" then.
+  std::vector<int32_t> prompt(const SpeechTask& task, const std::string& language) const;
+  Written write(const std::vector<int32_t>& prompt, bool times, double temperature, const std::function<void()>& watch);
   /// `silence`: how likely nobody speaks. Nothing where a doubted text is of that.
-  std::optional<Written> write_well(const std::vector<int32_t>& prompt, double silence);
+  std::optional<Written> write_well(const std::vector<int32_t>& prompt, const SpeechTask& task, double silence,
+                                    const std::function<void()>& watch);
 
   const Model& model_;
   const Tokenizer& tokenizer_;
   SpeechTokens tokens_;
   MelSettings mel_;
   TranscribeSettings settings_;
-  std::vector<int32_t> before_;
-  std::shared_ptr<const TokenConstraint> rule_;
+  std::shared_ptr<const TokenConstraint> rule_;  ///< of times
   Generator generator_;
   uint32_t draws_ = 0;
 };

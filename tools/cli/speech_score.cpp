@@ -23,23 +23,15 @@ SpeechScorer::SpeechScorer(const Model& model, Tokenizer tokenizer, SpeechTokens
 JobScores SpeechScorer::score(Backend& backend, Trainer& trainer, bool whole_split) const {
   const size_t all = rows_.recordings.size(), count = whole_split ? all : std::min(most_, all);
   std::vector<std::string> references, hypotheses;
-  // Recordings of one language after the other: a transcriber is told one.
-  std::vector<size_t> order;
-  for (size_t i = 0; i < count; ++i) order.push_back(i * all / count);
-  std::ranges::stable_sort(order, {}, [&](size_t row) { return rows_.languages[row]; });
-  std::unique_ptr<Transcriber> transcriber;
+  Transcriber transcriber(backend, model_, trainer.shared_store(), tokenizer_, tokens_, mel_,
+                          TranscribeSettings{.beams = 1, .temperatures = {}});
   for (size_t i = 0; i < count; ++i) {
     interrupt_if_asked();
-    const size_t row = order[i];
-    if (i == 0 || rows_.languages[row] != rows_.languages[order[i - 1]]) {
-      transcriber.reset();
-      transcriber = std::make_unique<Transcriber>(
-          backend, model_, trainer.shared_store(), tokenizer_, tokens_, mel_,
-          TranscribeSettings{.language = rows_.languages[row], .times = false, .beams = 1, .temperatures = {}});
-    }
+    const size_t row = i * all / count;
     std::string text;
-    transcriber->transcribe(read_audio(rows_.recordings[row], mel_.rate),
-                            [&](const SpeechSegment& segment) { text += one_line(segment.text); });
+    transcriber.transcribe(read_audio(rows_.recordings[row], mel_.rate),
+                           {.language = rows_.languages[row], .times = false},
+                           [&](const SpeechSegment& segment) { text += one_line(segment.text); });
     references.push_back(one_line(rows_.texts[row]));
     hypotheses.push_back(std::move(text));
   }
@@ -55,7 +47,7 @@ JobScores SpeechScorer::score(Backend& backend, Trainer& trainer, bool whole_spl
   constexpr size_t shown = 3;
   for (size_t i = 0; i < count; ++i) {
     if (i * shown / count == (i + 1) * shown / count) continue;
-    result.notes["samples"].push_back({{"source", rows_.recordings[order[i]].filename().string()},
+    result.notes["samples"].push_back({{"source", rows_.recordings[i * all / count].filename().string()},
                                        {"reference", references[i]},
                                        {"hypothesis", hypotheses[i]}});
     result.text += fmt::format("  {}\n    -> {}\n", printable(references[i]), printable(hypotheses[i]));

@@ -5,19 +5,15 @@
 #include <set>
 
 #include "models/audio/audio_file.h"
-#include "models/model_files.h"
-#include "models/text/prompt_text.h"
-#include "models/transcription/transcriber.h"
 #include "models/transcription/transcript_text.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
-#include "tools/cli/generation_memory.h"
-#include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/speech_setup.h"
 
 namespace vkformer {
 
@@ -81,39 +77,27 @@ void transcribe(const TranscribeFlags& flags) {
           "two of the recordings are called {}, and would be one file in {}; transcribe them one by one",
           printable(recording.stem().string()), printable(flags.out));
   if (!flags.out.empty()) std::filesystem::create_directories(flags.out);
-  const auto folder = resolve_model_folder(flags.model);
-  const auto adapter = open_adapter(flags.adapter, folder);
-  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
-  check(model.frame_columns > 0, "transcribe needs a model that reads sound, as Whisper's do; {} is a {} model",
-        flags.model, model.family);
-  const PromptText text(folder);
-  check(text.tokenizer() != nullptr, "{} has no tokenizer.json of Whisper's", flags.model);
-  const SpeechTokens tokens = load_speech_tokens(folder, model, *text.tokenizer());
-  const MelSettings mel = load_mel_settings(folder, usual_mel_settings(model));
-  const Weights files(model.parameters, folder);
+  const SpeechSetup setup(flags.model, flags.dtype, flags.adapter);
   auto backend = open_backend(flags.common);
-  const TranscribeSettings settings{.language = flags.language,
-                                    .translate = flags.translate,
-                                    .times = !flags.no_times,
-                                    .beams = flags.beams,
-                                    .before = flags.prompt,
-                                    .cache_type = cache_type(flags.cache_dtype)};
-  check_fits(model, folder, transcription_shape(model, mel, settings), backend->facts());
-  const auto weights = load_store(*backend, model, files, flags.common.quiet, adapter.get());
-  Transcriber transcriber(*backend, model, weights, *text.tokenizer(), tokens, mel, settings);
+  const TranscribeSettings settings{.beams = flags.beams, .cache_type = cache_type(flags.cache_dtype)};
+  const int64_t rate = setup.mel.rate;
+  Transcriber transcriber(*backend, setup.model, setup.load(*backend, settings, flags.common.quiet),
+                          *setup.text.tokenizer(), setup.tokens, setup.mel, settings);
+  const SpeechTask task{
+      .language = flags.language, .translate = flags.translate, .times = !flags.no_times, .before = flags.prompt};
+  transcriber.check_task(task);
   const double start = now();
   double heard = 0;
   for (const std::string& recording : flags.recordings) {
-    const std::vector<float> samples = read_audio(recording, mel.rate);
-    const double seconds = static_cast<double>(samples.size()) / static_cast<double>(mel.rate);
+    const std::vector<float> samples = read_audio(recording, rate);
+    const double seconds = static_cast<double>(samples.size()) / static_cast<double>(rate);
     Transcript transcript(flags, recording);
     Progress bar(static_cast<int64_t>(seconds), flags.common.quiet || flags.out.empty());
     transcriber.transcribe(
-        samples, [&](const SpeechSegment& segment) { transcript.add(segment); },
+        samples, task, [&](const SpeechSegment& segment) { transcript.add(segment); },
         [&](double done) {
           bar.show(static_cast<int64_t>(done), "s heard");
           check_written();
-          return true;
         });
     bar.clear();
     transcript.finish();
