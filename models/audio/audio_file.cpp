@@ -22,14 +22,17 @@ double audio_seconds(const std::filesystem::path& file) {
   return static_cast<double>(samples) / static_cast<double>(reader.rate());
 }
 
-std::vector<float> decode_audio(std::span<const std::byte> bytes, std::string_view name, int64_t rate) {
+std::vector<float> decode_audio(std::span<const std::byte> bytes, std::string_view name, int64_t rate,
+                                const std::function<void()>& watch) {
   check(rate >= 4000 && rate <= 192000, "[read_audio] {} Hz is no rate to read audio at; choose one of 4000 to 192000",
         rate);
   AudioReader reader(bytes, std::string(name));
   Resampler resampler(reader.rate(), rate);
   std::vector<float> samples;
-  for (std::span<const float> block = reader.next(); !block.empty(); block = reader.next())
+  for (std::span<const float> block = reader.next(); !block.empty(); block = reader.next()) {
+    if (watch) watch();
     resampler.add(block, samples);
+  }
   resampler.finish(samples);
   check(!samples.empty(), "{}: it has no samples; record or convert it again", name);
   // Resampling may leave the range, too: what lies between two loud samples may be louder.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,10 @@ namespace vkformer {
 /// files end where they end.
 std::vector<float> read_audio(const std::filesystem::path& file, int64_t rate);
 
-/// The same of a file's bytes; `name` is what errors call them.
-std::vector<float> decode_audio(std::span<const std::byte> bytes, std::string_view name, int64_t rate);
+/// The same of a file's bytes; `name` is what errors call them. `watch` (optional) is called every few seconds of
+/// sound; what it throws ends the work.
+std::vector<float> decode_audio(std::span<const std::byte> bytes, std::string_view name, int64_t rate,
+                                const std::function<void()>& watch = {});
 
 /// How long a recording is; all of it is read. Throws Error like read_audio().
 double audio_seconds(const std::filesystem::path& file);
