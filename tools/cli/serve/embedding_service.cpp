@@ -25,7 +25,8 @@ EmbeddingService::EmbeddingService(Embedder& embedder, const Model& model, const
       tokenizer_(tokenizer),
       recipe_(std::move(recipe)),
       limits_(limits),
-      name_(std::move(name)) {}
+      name_(std::move(name)),
+      queue_(limits.most_waiting) {}
 
 TokenTexts EmbeddingService::texts_of(const std::vector<std::string>& texts, bool query) const {
   const std::string& prefix = query ? recipe_.query_prefix : recipe_.text_prefix;
@@ -39,7 +40,8 @@ TokenTexts EmbeddingService::texts_of(const std::vector<std::string>& texts, boo
   return result;
 }
 
-EmbeddingService::Embeddings EmbeddingService::embed(const TokenTexts& texts, const std::atomic<bool>& left) {
+EmbeddingService::Embeddings EmbeddingService::embed(const TokenTexts& texts,
+                                                     const DeviceQueue::CheckWanted& check_wanted) {
   const TextInputs inputs = text_inputs(model_, texts.largest_segment());
   Embeddings results(texts.ids.size());
   std::vector<uint32_t> order(texts.ids.size());
@@ -47,7 +49,7 @@ EmbeddingService::Embeddings EmbeddingService::embed(const TokenTexts& texts, co
   const auto length = [&](uint32_t text) { return std::ssize(texts.ids[text]); };
   std::ranges::stable_sort(order, std::greater{}, length);
   for (size_t done = 0; done < order.size();) {
-    check(!left && !ended_(), "{}", ended_early);
+    check_wanted();
     const int64_t longest = std::min(limits_.most_tokens, rounded_up(length(order[done])));
     const auto most = static_cast<size_t>(std::max<int64_t>(1, limits_.positions / longest));
     const std::span batch = std::span(order).subspan(done, std::min(most, order.size() - done));
@@ -63,51 +65,10 @@ std::optional<HttpReply> EmbeddingService::reply(const HttpRequest& request) {
   if (!asks(request, "POST", "/v1/embeddings")) return std::nullopt;
   const EmbeddingRequest asked = parse_embedding_request(request.body);
   const TokenTexts texts = texts_of(asked.texts, asked.query);
-  std::atomic<bool> left = false;
-  std::packaged_task<Embeddings()> task([&] {
-    try {
-      return embed(texts, left);
-    } catch (const DeviceLost& lost) {
-      lost_ = lost.what();
-      throw;
-    }
-  });
-  std::future<Embeddings> result = task.get_future();
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return error_of(500, ended_early);
-    if (std::ssize(waiting_) >= limits_.most_waiting) return error_of(429, too_many);
-    waiting_.push_back(std::move(task));
-    came_.notify_one();
-  }
   Embeddings embeddings;
-  try {
-    while (result.wait_for(std::chrono::milliseconds(200)) != std::future_status::ready) left = left || request.gone();
-    embeddings = result.get();
-  } catch (const std::future_error&) {  // nobody will do it
-    return error_of(500, ended_early);
-  } catch (const Error& error) {
-    return error_of(500, error.what());
-  }
+  auto refused = queue_.have_done(request, [&](const auto& check_wanted) { embeddings = embed(texts, check_wanted); });
+  if (refused) return refused;
   return HttpReply{.body = text_of(embedding_reply(asked, std::move(embeddings), name_, texts.tokens()))};
-}
-
-void EmbeddingService::run(const std::function<bool()>& ended) {
-  ended_ = ended;
-  while (!ended() && !lost_) {
-    std::unique_lock lock(mutex_);
-    if (!came_.wait_for(lock, std::chrono::milliseconds(100), [&] { return !waiting_.empty(); })) continue;
-    auto task = std::move(waiting_.front());
-    waiting_.pop_front();
-    lock.unlock();
-    task();  // what it throws goes to the one who waits
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    waiting_.clear();
-  }
-  if (lost_) throw DeviceLost(*lost_);
 }
 
 }  // namespace vkformer

@@ -1,14 +1,8 @@
 #pragma once
 // A server of embeddings.
 
-#include <atomic>
-#include <condition_variable>
-#include <deque>
-#include <future>
-#include <mutex>
-
 #include "models/embedding/embedder.h"
-#include "tools/cli/serve/service.h"
+#include "tools/cli/serve/device_queue.h"
 
 namespace vkformer {
 
@@ -24,13 +18,12 @@ class EmbeddingService final : public Service {
                    const Limits& limits, std::string name);
 
   std::optional<HttpReply> reply(const HttpRequest& request) override;
-  void run(const std::function<bool()>& ended) override;
+  void run(const std::function<bool()>& ended) override { queue_.run(ended); }
 
  private:
   using Embeddings = std::vector<std::vector<float>>;
   TokenTexts texts_of(const std::vector<std::string>& texts, bool query) const;
-  /// Throws Error in the end where `left` says so, or the server ends.
-  Embeddings embed(const TokenTexts& texts, const std::atomic<bool>& left);
+  Embeddings embed(const TokenTexts& texts, const DeviceQueue::CheckWanted& check_wanted);
 
   Embedder& embedder_;
   const Model& model_;
@@ -38,14 +31,7 @@ class EmbeddingService final : public Service {
   EmbeddingRecipe recipe_;
   Limits limits_;
   std::string name_;
-
-  std::mutex mutex_;
-  std::condition_variable came_;
-  std::deque<std::packaged_task<Embeddings()>> waiting_;
-  bool closed_ = false;
-  // Of the device's thread.
-  std::function<bool()> ended_;
-  std::optional<std::string> lost_;  ///< why the device is
+  DeviceQueue queue_;
 };
 
 }  // namespace vkformer
