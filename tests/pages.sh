@@ -166,21 +166,29 @@ has 8 'class="label row"'
 has 1 'class="label row"[^>]*>##s<'
 has 1 'class="label row"[^>]*>&lt;<'
 
-# --- the server's page, which asks as a page of another origin here ---
+# --- the servers' pages, which ask as pages of another origin here ---
+# serve MODEL FLAG...: a server, whose address goes to `url`, and its page as `asking.html`.
+serve() {
+  coproc SERVER { exec "$vkformer" serve "$@" --port 0 --allow-origin null --quiet; }
+  server=$SERVER_PID
+  read -r url <&"${SERVER[0]}" || fail "no server"
+  exec {client}<>"/dev/tcp/127.0.0.1/${url##*:}"
+  printf 'GET / HTTP/1.0\r\nHost: localhost\r\n\r\n' >&"$client"
+  sed '1,/^\r$/d' <&"$client" >served.html
+  exec {client}>&-
+  page=served.html
+  grep -q "https\?://" $page && fail "$page names an address"
+  sed "s|fetch(\"v1|fetch(\"$url/v1|" $page >asking.html
+}
+stop() {
+  kill "$server"
+  wait "$server" || fail "the server ended with status $?"
+}
 for _ in $(seq 20); do echo "the quick brown fox jumps over the lazy dog"; done >text.txt
 echo '{"model_type": "gpt2", "n_positions": 64, "n_embd": 24, "n_layer": 1, "n_head": 3}' >gpt.json
 "$vkformer" train gpt.json --data text.txt --context 16 --iterations 1 --batch 1 --warmup 1 --out words --quiet >/dev/null || fail "no GPT"
 echo '{% for m in messages %}{{ m.content }} {% endfor %}' >talk.jinja
-coproc SERVER { exec "$vkformer" serve words --port 0 --template talk.jinja --allow-origin null --quiet; }
-server=$SERVER_PID
-read -r url <&"${SERVER[0]}" || fail "no server"
-exec {client}<>"/dev/tcp/127.0.0.1/${url##*:}"
-printf 'GET / HTTP/1.0\r\nHost: localhost\r\n\r\n' >&"$client"
-sed '1,/^\r$/d' <&"$client" >served.html
-exec {client}>&-
-page=served.html
-grep -q "https\?://" $page && fail "$page names an address"
-sed "s|fetch(\"v1|fetch(\"$url/v1|" $page >asking.html
+serve words --template talk.jinja
 # While nothing but an answer is on its way the browser's time runs ahead of the server's; a request for each 50 ms of it holds
 # it back.
 page=asking.html asks=yes budget=6000000
@@ -195,12 +203,29 @@ browse asking.html "" "(async () => {
     }
   }
 })();"
-kill "$server"
-wait "$server" || fail "the server ended with status $?"
+stop
 has 1 '<h1 id="model">words<'
 has 1 '5 tokens, '
 has 1 'card assistant error'
 has 1 'the context 64 positions'
+
+make_ear
+serve ear --beams 1
+browse asking.html "" "(async () => {
+  const sound = await (await fetch('data:audio/wav;base64,$(base64 -w 0 tones/train/000001.wav)')).blob();
+  for (const file of [sound, new Blob(['none'])]) {
+    ask(file);
+    while (running) {
+      await fetch('$url/health');
+      await new Promise((later) => setTimeout(later, 50));
+    }
+    document.body.append(find('note').textContent);
+  }
+})();"
+stop
+has 1 '<h1 id="model">ear<'
+has 1 'of sound, language en'
+has 2 'it is no audio'
 
 echo "$failures failures"
 ((failures == 0))

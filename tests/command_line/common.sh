@@ -49,3 +49,18 @@ needs_stdout() {
     [[ $status == 1 ]] && grep -q "can't be written to stdout" err || fail "status $status, stdout $target: $*: $(cat err)"
   done
 }
+
+# describe_ear: `ear.json`, of a tiny Whisper.
+describe_ear() {
+  cat >ear.json <<'JSON'
+{"model_type": "whisper", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
+ "decoder_attention_heads": 3, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "num_mel_bins": 16,
+ "max_source_positions": 100, "max_target_positions": 16}
+JSON
+}
+# make_ear: such a model that has learnt next to nothing, `ear`, and recordings, `tones`.
+make_ear() {
+  describe_ear
+  accept "$vkformer" data tones --out tones --count 2 --valid 1 --test 1 --digits 2
+  accept "$vkformer" train ear.json --speech tones/train.jsonl --vocabulary 1780 --batch-tokens 400 --iterations 1 --out ear
+}

@@ -11,37 +11,8 @@ refuse 2 "give them a key" "$vkformer" serve run --host 0.0.0.0
 refuse 1 "which is not served" "$vkformer" serve "$fixtures/t5"
 refuse 1 "nowhere.invalid" "$vkformer" serve run --host nowhere.invalid --api-key x
 
-# start MODEL FLAG...: a server on a free port, whose address goes to `url`, `host` and `port`.
-start() {
-  coproc SERVER { exec "$vkformer" serve --port 0 "$@" 2>log; }
-  server=$SERVER_PID
-  read -r url <&"${SERVER[0]}" || fail "no server: $(cat log)"
-  host=${url#http://} port=${url##*:}
-}
-stop() {
-  local status=0
-  kill -TERM "$server"
-  wait "$server" || status=$?
-  [[ $status == 0 ]] || fail "the server ended with status $status: $(cat log)"
-}
-# send METHOD PATH BODY HEADER...: opens a connection, `client`, and sends a request. (Nothing but bash is needed.)
-send() {
-  local method=$1 path=$2 body=$3 header=
-  shift 3
-  for header; do header+=$'\r\n'; done
-  exec {client}<>"/dev/tcp/127.0.0.1/$port"
-  printf '%s %s HTTP/1.1\r\n%sConnection: close\r\nContent-Length: %s\r\n\r\n%s' "$method" "$path" \
-    "$(printf '%s\r\n' "${@:-Host: $host}" "Content-Type: application/json")"$'\r\n' "${#body}" "$body" >&"$client"
-}
-# ask STATUS METHOD PATH BODY HEADER...: the reply to that goes to `reply`.
-ask() {
-  local status=$1
-  shift
-  send "$@"
-  cat <&"$client" >reply
-  exec {client}>&-
-  grep -q "^HTTP/1.1 $status" reply || fail "expected $status for $*: $(cat reply)"
-}
+# shellcheck source=tests/command_line/server.sh
+source "$parts_folder/server.sh"
 # Of a reply, whole or streamed.
 text_of() { grep -o '"\(content\|text\)":"[^"]*"' "${1:-reply}" | sed 's/^[^:]*:"//; s/"$//' | tr -d '\n'; }
 tokens_of() { grep -o '"predicted_n":[0-9]*' "${1:-reply}" | cut -d : -f 2; }
@@ -166,6 +137,8 @@ grep -q 'wants 21 probabilities of each of up to' reply || fail "more probabilit
 ask 400 POST /v1/completions "{\"prompt\": [\"the\", \"$filling fox\"]}"
 grep -q 'prompt 2 has 4100 tokens' reply || fail "which prompt does not fit: $(cat reply)"
 ask 404 POST /v1/nonsense '{}'
+ask 404 POST /v1/audio/transcriptions "" "Host: $host" "Content-Type: multipart/form-data"
+grep -q 'this model is asked at /v1/chat/completions' reply || fail "speech for a model of texts: $(cat reply)"
 ask 403 GET /health "" "Host: evil.example:$port"
 ask 403 GET /health "" "Host: $host" "Origin: https://evil.example"
 ask 403 GET /health "" "Host: $host" "Origin: null"

@@ -2,11 +2,7 @@
 # Whisper. Sourced by tests/command_line.sh.
 
 accept "$vkformer" data tones --out tones --count 12 --valid 4 --test 2 --digits 2
-cat >ear.json <<'JSON'
-{"model_type": "whisper", "d_model": 24, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
- "decoder_attention_heads": 3, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24, "num_mel_bins": 16,
- "max_source_positions": 100, "max_target_positions": 16}
-JSON
+describe_ear
 speech=("$vkformer" train ear.json --speech tones/train.jsonl --vocabulary 1780 --batch-tokens 400)
 accept "${speech[@]}" --iterations 4 --valid tones/valid.jsonl --out ear
 grep -q "word error rate" out || fail "no score of a validation: $(cat out)"
@@ -40,7 +36,6 @@ refuse 1 "two of the recordings are called 000003" "$vkformer" transcribe ear "$
 refuse 1 "reads sound, not text; use transcribe" "$vkformer" generate ear -p "one"
 refuse 1 "reads sound, not text; use transcribe" "$vkformer" logits ear --ids 5 --out none.safetensors
 refuse 1 "reads sound, not text; use transcribe" "$vkformer" attention ear -p "one" --target "one" --out none.html
-refuse 1 "not served; transcribe runs it" "$vkformer" serve ear
 accept "$vkformer" info ear
 grep -q "a source of 100 positions" out || fail "info plans another encoder: $(cat out)"
 refuse 1 "give 1762 or more" "$vkformer" train ear.json --speech tones/train.jsonl --vocabulary 1000 --out none

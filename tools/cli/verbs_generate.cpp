@@ -255,7 +255,8 @@ void add_serve(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "serve",
       "let programs and a page in the browser talk with a model, by OpenAI's API\n: /v1/chat/completions and "
-      "/v1/completions, whole or streamed, or /v1/embeddings; the address is printed once it answers. Where a request "
+      "/v1/completions, whole or streamed, or /v1/embeddings, or /v1/audio/transcriptions and translations (Whisper); "
+      "the address is printed once it answers. Where a request "
       "is silent, tokens are "
       "chosen as with 'chat'");
   add_answering(*command, *flags, "no line for each answer");
@@ -291,9 +292,11 @@ void add_serve(CLI::App& app) {
   command->add_option("--context", flags->context, "positions of a slot (the model's, if that has fewer)")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 31))
       ->capture_default_str();
+  command->add_option("--beams,--beam-size", flags->beams, "beams of a model that reads sound (default: 5)")
+      ->check(CLI::Range(1, 64));
   put_below(*command, "Serving",
             {"--host", "--port", "--api-key", "--api-key-file", "--allow-origin", "--alias", "--slots", "--waiting",
-             "--context", "--embeddings"});
+             "--context", "--embeddings", "--beams"});
   add_answer_flags(*command, *flags);
   command->callback([flags, command] {
     remember_given(*command, flags->given);

@@ -18,6 +18,7 @@ class EmbeddingService final : public Service {
                    const Limits& limits, std::string name);
 
   std::optional<HttpReply> reply(const HttpRequest& request) override;
+  std::string_view addresses() const override { return "/v1/embeddings"; }
   void run(const std::function<bool()>& ended) override { queue_.run(ended); }
 
  private:

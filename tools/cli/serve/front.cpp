@@ -43,15 +43,17 @@ HttpRules rules_of(const ServeFlags& flags) {
 
 }  // namespace
 
-Front::Front(const ServeFlags& flags, std::string name)
+Front::Front(const ServeFlags& flags, std::string name, const char* page, size_t most_body)
     : flags_(flags),
       rules_(rules_of(flags)),
       name_(std::move(name)),
+      page_(page),
       server_(std::make_unique<HttpServer>(
           HttpSettings{.host = flags.host,
                        .port = static_cast<uint16_t>(flags.port),
                        // Those that write, that wait, and some to be told that more can't.
-                       .most_connections = static_cast<size_t>(flags.slots + flags.waiting) + 32},
+                       .most_connections = static_cast<size_t>(flags.slots + flags.waiting) + 32,
+                       .most_body = most_body},
           [this](const HttpRequest& request) { return at_the_door(request); },
           [this](const HttpRequest& request) { return reply(request); })) {}
 
@@ -91,8 +93,7 @@ HttpReply Front::reply(const HttpRequest& request) {
 }
 
 HttpReply Front::inside(const HttpRequest& request) {
-  if (asks(request, "GET", "/"))
-    return {.type = "text/html; charset=utf-8", .body = std::string(embedded_page("serve"))};
+  if (asks(request, "GET", "/")) return {.type = "text/html; charset=utf-8", .body = std::string(embedded_page(page_))};
   const nlohmann::json model{{"id", name_}, {"object", "model"}, {"created", 0}, {"owned_by", "vkformer"}};
   if (asks(request, "GET", "/v1/models"))
     return {.body = text_of({{"object", "list"}, {"data", nlohmann::json::array({model})}})};
@@ -101,8 +102,8 @@ HttpReply Front::inside(const HttpRequest& request) {
   if (!service) return error_of(503, "the model is being loaded");
   if (asks(request, "GET", "/health")) return {.body = text_of({{"status", "ok"}})};
   if (auto answer = service->reply(request)) return *std::move(answer);
-  return error_of(404,
-                  fmt::format("there is no {} {} here", printable(request.method, 20), printable(request.path, 100)));
+  return error_of(404, fmt::format("there is no {} {} here; this model is asked at {}", printable(request.method, 20),
+                                   printable(request.path, 100), service->addresses()));
 }
 
 }  // namespace vkformer

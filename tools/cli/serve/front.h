@@ -14,8 +14,10 @@ namespace vkformer {
 class Front {
  public:
   /// Listens, before any weights are loaded: a port that is taken is known at once. `name`: of the model, for clients.
+  /// `page`: see embedded_page(). `most_body`: bytes that a request may have.
   /// Throws UsageError where other machines could ask without a key, and Error where it can't listen.
-  Front(const ServeFlags& flags, std::string name);
+  Front(const ServeFlags& flags, std::string name, const char* page = "serve",
+        size_t most_body = HttpSettings().most_body);
   /// Prints the address, says `what` is there, and serves until a signal asks for the end. Nobody uses `service`
   /// afterwards, whatever was thrown.
   void serve(Service& service, const std::string& what);
@@ -28,6 +30,7 @@ class Front {
   const ServeFlags& flags_;
   HttpRules rules_;
   std::string name_;
+  const char* page_;
   std::atomic<Service*> service_ = nullptr;
   std::unique_ptr<HttpServer> server_;  ///< ends before what it asks
 };

@@ -66,7 +66,12 @@ std::optional<HttpReply> reply_at_the_door(const HttpRequest& request, const Htt
     reply.headers = {{"WWW-Authenticate", "Bearer"}};
     return reply;
   }
-  // A page of another site can send other types without a browser's question.
+  // A form comes from a page of another site without a browser's question, but with its origin, which was looked at.
+  if (asks_with_form(request)) {
+    if (request.header("content-type").starts_with("multipart/form-data")) return std::nullopt;
+    return error_of(415, "send a form with the audio file, as curl -F does (\"Content-Type: multipart/form-data\")");
+  }
+  // Other types come so from anywhere, too; this one never.
   if (request.method == "POST" && !request.header("content-type").starts_with("application/json"))
     return error_of(415, "send JSON, with the header \"Content-Type: application/json\"");
   return std::nullopt;

@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -27,11 +28,60 @@ constexpr size_t most_header_bytes = size_t{64} << 10;
 /// For replies that are being sent when the server ends.
 constexpr std::chrono::milliseconds longest_goodbye{1500};
 
+/// Parts of a form; real ones have a dozen.
+constexpr size_t most_fields = 256;
+
+/// A form while it comes.
+class ComingForm {
+ public:
+  /// Reads nothing where the request's headers name no boundary of its parts.
+  explicit ComingForm(MHD_Connection* connection)
+      : reader_(MHD_create_post_processor(connection, size_t{64} << 10, keep, this)) {}
+
+  void read(const char* data, size_t size) {
+    readable_ = readable_ && reader_ && MHD_post_process(reader_.get(), data, size) == MHD_YES;
+  }
+  /// Nothing where it has no end, or can't be read.
+  std::optional<std::vector<FormField>> end() {
+    const bool whole = reader_ && MHD_destroy_post_processor(reader_.release()) == MHD_YES;
+    return whole && readable_ ? std::optional(std::move(fields_)) : std::nullopt;
+  }
+
+ private:
+  static MHD_Result keep(void* context, MHD_ValueKind, const char* name, const char* file, const char*, const char*,
+                         const char* data, uint64_t offset, size_t size) {
+    if (!name) return MHD_NO;  // a part that has none is no field of a form
+    auto& fields = static_cast<ComingForm*>(context)->fields_;
+    // It may say that a field begins before any of it is there, and then once more.
+    const bool goes_on = !fields.empty() && fields.back().value.empty() && fields.back().name == name;
+    if (offset == 0 && !goes_on) {
+      if (fields.size() == most_fields) return MHD_NO;
+      fields.push_back({.name = name, .file = file ? file : ""});
+    }
+    fields.back().value.append(data, size);
+    return MHD_YES;
+  }
+
+  struct Destroy {
+    void operator()(MHD_PostProcessor* reader) const { MHD_destroy_post_processor(reader); }
+  };
+  std::vector<FormField> fields_;
+  bool readable_ = true;
+  std::unique_ptr<MHD_PostProcessor, Destroy> reader_;
+};
+
 /// A request while it comes.
 struct Coming {
   HttpRequest request;
   Clock::time_point begin = Clock::now();
+  std::unique_ptr<ComingForm> form;  ///< nullptr: the body is kept as it is
+  size_t received = 0;               ///< bytes of the body
   bool too_large = false;
+
+  void receive(const char* data, size_t size) {
+    received += size;
+    form ? form->read(data, size) : static_cast<void>(request.body.append(data, size));
+  }
 };
 
 /// A reply while it goes.
@@ -144,21 +194,23 @@ struct HttpServer::Daemon {
       made->request.path = url;
       MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, &made->request);
       const auto stopped = door(made->request);
+      if (!stopped && made->request.header("content-type").starts_with("multipart/form-data"))
+        made->form = std::make_unique<ComingForm>(connection);
       *state = made.release();
       count(1);
       return stopped ? queue_reply(connection, *stopped) : MHD_YES;
     }
     if (*size > 0) {
       if (Clock::now() - coming->begin > std::chrono::seconds(settings.seconds)) return MHD_NO;
-      std::string& body = coming->request.body;
-      coming->too_large = coming->too_large || *size > settings.most_body - body.size();
-      if (!coming->too_large) body.append(data, *size);
+      coming->too_large = coming->too_large || *size > settings.most_body - coming->received;
+      if (!coming->too_large) coming->receive(data, *size);
       *size = 0;
       // A client that goes on sending what nobody reads is cut off.
       return coming->too_large && Clock::now() - coming->begin > std::chrono::seconds(2) ? MHD_NO : MHD_YES;
     }
     if (coming->too_large) return queue_reply(connection, cut_reply(413, "the request is too large\n"));
     const int socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    if (coming->form) coming->request.form = coming->form->end();
     coming->request.gone = [socket] { return went_away(socket); };
     return queue_reply(connection, handler(coming->request));
   }

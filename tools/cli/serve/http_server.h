@@ -9,12 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "models/serving/form_field.h"
+
 namespace vkformer {
 
 struct HttpRequest {
   std::string method, path;                    ///< the path without what stands behind a "?"
   std::map<std::string, std::string> headers;  ///< names in lower case
   std::string body;
+  /// In place of a body of multipart/form-data that was read to its end.
+  std::optional<std::vector<FormField>> form = {};
   /// Whether the client went away since.
   std::function<bool()> gone;
 
@@ -34,10 +38,10 @@ struct HttpReply {
 };
 
 struct HttpSettings {
-  std::string host = "127.0.0.1";  ///< address to listen at: a name or a number
-  uint16_t port = 8080;            ///< 0: any that is free
-  size_t most_connections = 64;    ///< more are closed
-  size_t most_body = size_t{16} << 20;
+  std::string host = "127.0.0.1";       ///< address to listen at: a name or a number
+  uint16_t port = 8080;                 ///< 0: any that is free
+  size_t most_connections = 64;         ///< more are closed
+  size_t most_body = size_t{16} << 20;  ///< bytes
   unsigned seconds = 60;  ///< without a byte, after which a connection is closed; and for all of a request's body
 };
 

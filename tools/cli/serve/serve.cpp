@@ -11,12 +11,17 @@
 #include "tools/cli/output.h"
 #include "tools/cli/serve/embedding_service.h"
 #include "tools/cli/serve/front.h"
+#include "tools/cli/serve/speech_service.h"
 #include "tools/cli/serve/text_service.h"
+#include "tools/cli/speech_setup.h"
 #include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
 
 namespace {
+
+/// Bytes of a request with audio: half an hour as a plain WAV file of 16 kHz, hours in other forms.
+constexpr size_t most_audio = size_t{64} << 20;
 
 std::string name_of(const ServeFlags& flags, const std::filesystem::path& folder) {
   if (!flags.name.empty()) return flags.name;
@@ -25,7 +30,21 @@ std::string name_of(const ServeFlags& flags, const std::filesystem::path& folder
   return name.empty() ? folder.filename().string() : name.string();
 }
 
+void refuse_flags(const ServeFlags& flags, std::initializer_list<const char*> refused, const char* models) {
+  for (const char* flag : refused)
+    if (flags.given.contains(flag)) throw UsageError(fmt::format("{} is for models {}", flag, models));
+}
+
+void refuse_flags_of_answers(const ServeFlags& flags) {
+  refuse_flags(
+      flags,
+      {"--slots", "--template", "--template-arg", "--tokens", "--temp", "--top-k", "--top-p", "--min-p",
+       "--repeat-penalty", "--repeat-last-n", "--presence-penalty", "--frequency-penalty", "--logit-bias", "--seed"},
+      "that write text");
+}
+
 void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
+  refuse_flags(flags, {"--beams"}, "that read sound");
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   std::optional<ChatSetup> setup;
@@ -65,8 +84,9 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
 }
 
 void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& folder, const EmbeddingRecipe& recipe) {
-  for (const char* flag : {"--adapter", "--slots", "--template", "--cache-dtype", "--tokens"})
-    if (flags.given.contains(flag)) throw UsageError(fmt::format("{} is for models that write text", flag));
+  refuse_flags_of_answers(flags);
+  refuse_flags(flags, {"--adapter", "--cache-dtype"}, "that write text");
+  refuse_flags(flags, {"--beams"}, "that read sound");
   Model model = without_head(load_model(folder));
   store_weights_as(model, folder, flags.dtype);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
@@ -86,16 +106,34 @@ void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& fold
   front.serve(service, fmt::format("embeddings of texts of up to {} tokens, by {}", most, name_of(recipe.pooling)));
 }
 
+void serve_speech(const ServeFlags& flags) {
+  refuse_flags_of_answers(flags);
+  refuse_flags(flags, {"--context", "--embeddings"}, "that read text");
+  const SpeechSetup setup(flags.model, flags.dtype, flags.adapter);
+  TranscribeSettings settings{.cache_type = cache_type(flags.cache_dtype)};
+  if (flags.given.contains("--beams")) settings.beams = flags.beams;
+
+  Front front(flags, name_of(flags, setup.folder), "speech", most_audio);
+  auto backend = open_backend(flags.common);
+  Transcriber transcriber(*backend, setup.model, setup.load(*backend, settings, flags.common.quiet),
+                          *setup.text.tokenizer(), setup.tokens, setup.mel, settings);
+  SpeechService service(transcriber, setup.mel.rate, flags.waiting, flags.common.quiet);
+  const auto languages = std::ssize(setup.tokens.languages);
+  front.serve(service, fmt::format("speech in {}, {}", languages > 0 ? counted(languages, "language") : "English",
+                                   counted(settings.beams, "beam")));
+}
+
 }  // namespace
 
 void serve(const ServeFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   const Model model = load_model(folder);
+  if (model.frame_columns > 0) return serve_speech(flags);
   const EmbeddingRecipe recipe = embedding_recipe(folder);
   const bool writes = model.generates() && !model.has_encoder();
   if (flags.embeddings || recipe.said || !writes) {
-    check(!model.has_encoder(), "{} is an encoder-decoder ({}), which is not served; {}", flags.model, model.family,
-          model.frame_columns > 0 ? "transcribe runs it" : "translate and generate run it");
+    check(!model.has_encoder(), "{} is an encoder-decoder ({}), which is not served; translate and generate run it",
+          flags.model, model.family);
     return serve_embeddings(flags, folder, recipe);
   }
   serve_texts(flags, folder);

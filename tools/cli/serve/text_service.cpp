@@ -25,8 +25,7 @@ void name_roles(nlohmann::ordered_json& messages, const ChatTemplate& chat_templ
 std::string metrics_of(const SlotCounts& counts) {
   std::string text;
   const auto add = [&](const char* name, const char* kind, const char* help, auto value) {
-    text +=
-        fmt::format("# HELP vkformer:{0} {1}\n# TYPE vkformer:{0} {2}\nvkformer:{0} {3}\n", name, help, kind, value);
+    text += metric_text(name, kind, help, static_cast<double>(value));
   };
   add("requests_total", "counter", "Texts that were written.", counts.jobs);
   add("prompt_tokens_total", "counter", "Tokens of prompts that were run.", counts.prompt_tokens);
@@ -97,8 +96,7 @@ std::optional<HttpReply> TextService::reply(const HttpRequest& request) {
     for (const int32_t id : ids) check(id < tokenizer_.size(), "token {} is outside the vocabulary", id);
     return json_reply({{"content", tokenizer_.decode_all(ids)}});
   }
-  if (asked("GET", "/metrics"))
-    return HttpReply{.type = "text/plain; version=0.0.4", .body = metrics_of(slots_.counts())};
+  if (asked("GET", "/metrics")) return HttpReply{.type = metrics_type, .body = metrics_of(slots_.counts())};
   return std::nullopt;
 }
 

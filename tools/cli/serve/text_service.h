@@ -17,6 +17,7 @@ class TextService final : public Service {
               bool seeded, int64_t vocabulary, std::string name, bool quiet);
 
   std::optional<HttpReply> reply(const HttpRequest& request) override;
+  std::string_view addresses() const override { return "/v1/chat/completions and /v1/completions"; }
   void run(const std::function<bool()>& ended) override { slots_.run(ended); }
 
  private:
