@@ -81,7 +81,7 @@ TEST_CASE("encoders with stored weights compute what the same values in f32 do",
   for (const char* device : {"reference", ""}) check_stored(device, model_of(classifier), all_of(DType::f16), 14);
 }
 
-TEST_CASE("so do all families of them, and decoders without their head", "[encoding]") {
+TEST_CASE("so do all families of them, and decoders without their head", "[encoding][long]") {
   for (const char* name : {"bert_mlm", "bert_qa", "roberta_cls", "distilbert_cls", "mpnet_mlm", "electra_mlm",
                            "nomic_mlm", "deberta_mlm", "modernbert_mlm", "xlnet_cls"}) {
     INFO(name);

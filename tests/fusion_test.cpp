@@ -237,7 +237,7 @@ TEST_CASE("a mixture takes five nodes of a token on a GPU, latent attention eigh
   CHECK(std::ranges::count(oss, "expert_sum") == 1);
 }
 
-TEST_CASE("fused nodes give what they were", "[fusion]") {
+TEST_CASE("fused nodes give what they were", "[fusion][long]") {
   const DeviceFacts facts = gpu();
   const auto backend = make_reference_backend();
   std::vector<nlohmann::json> configs{latent_config()};

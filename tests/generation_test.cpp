@@ -74,7 +74,7 @@ const std::vector<Ids> unlike{{5, 17, 3}, {9, 4, 7, 8, 20, 11, 30, 31, 32}, {40}
 
 }  // namespace
 
-TEST_CASE("a batch of prompts of unlike lengths gives what each gives alone", "[generation]") {
+TEST_CASE("a batch of prompts of unlike lengths gives what each gives alone", "[generation][long]") {
   const auto backend = make_reference_backend();
   for (const char* name :
        {"gpt2", "gpt_neox", "opt_after", "gpt_neo", "gptj", "llama", "mistral", "qwen3_5", "lfm2", "deepseek_v3"})

@@ -66,7 +66,7 @@ std::vector<float> logits_of_prompts(Backend& backend, const Model& model, const
 }  // namespace
 
 TEST_CASE("prompts run on matrix cores with weights of 16 bits or blocks, tokens one by one as they are",
-          "[matrix_cores]") {
+          "[matrix_cores][long]") {
   const DeviceFacts facts = device_with_matrix_cores();
   const auto reference = make_backend("reference");
   for (const DType weights : {DType::f16, DType::q8_0, DType::q4_0}) {

@@ -169,7 +169,7 @@ TEST_CASE("a window is written as a search of the model alone writes it", "[spee
   }
 }
 
-TEST_CASE("windows follow one another to a recording's end", "[speech]") {
+TEST_CASE("windows follow one another to a recording's end", "[speech][long]") {
   Listener listener;
   const auto samples = some_sound(3.4);
   const auto whole = listener.hear(samples, {.beams = 1, .temperatures = {}, .silence = 1});

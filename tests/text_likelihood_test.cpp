@@ -110,7 +110,7 @@ void check_text(Backend& backend, double tolerance) {
 
 }  // namespace
 
-TEST_CASE("given tokens are scored as decoding does", "[generation]") {
+TEST_CASE("given tokens are scored as decoding does", "[generation][long]") {
   const auto backend = make_reference_backend();
   for (const char* name : {"gpt2", "gemma2", "mistral", "marian", "qwen3_5"}) check_scores(*backend, name, 1e-5);
   check_text(*backend, 1e-5);
