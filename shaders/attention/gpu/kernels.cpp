@@ -95,13 +95,23 @@ bool tile64_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
 }
 
 /// Vulkan does not say how many registers a lane has. Where shared memory is scarce (Apple, Adreno: 32 KiB) they are,
-/// too: shares of 8 x 4 spill there, those of 4 x 4 with heads over 128.
+/// too: shares of 8 x 4 spill there, by hundreds with heads over 64, those of 4 x 4 with heads over 128.
 bool has_many_registers(const DeviceFacts& facts) { return facts.shared_memory >= 49152; }
 
-/// Shares of 4 x 4 are for what the larger ones are not: subgroups of 64, and wide heads. Software drivers prove these.
+/// What software drivers prove.
+bool has_registers_for(int64_t most, const AttentionProblem& problem, const DeviceFacts& facts) {
+  return widest_head(problem) <= most || facts.is_cpu() || has_many_registers(facts);
+}
+
+bool large_shares_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
+  return tile64_legal<tile64_8x4, 1, 128>(problem, facts) && has_registers_for(64, problem, facts);
+}
+
+/// Shares of 4 x 4 are for what the larger ones are not: subgroups of 64, and wide heads.
 bool small_shares_legal(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return tile64_legal<tile64_4x4, 33, 256>(problem, facts) && (facts.subgroup_size > 32 || widest_head(problem) > 64) &&
-         (widest_head(problem) <= 128 || facts.is_cpu() || has_many_registers(facts));
+  return tile64_legal<tile64_4x4, 33, 256>(problem, facts) &&
+         (facts.subgroup_size > 32 ? has_registers_for(128, problem, facts)
+                                   : widest_head(problem) > 64 && has_registers_for(64, problem, facts));
 }
 
 /// Two workgroups for each core.
@@ -236,13 +246,15 @@ Launch matrix_forward_launch(const AttentionProblem& problem, const DeviceFacts&
 }
 
 Launch matrix_query_launch(const AttentionProblem& problem, const DeviceFacts& facts) {
-  return matrix_launch("attention_backward_query_matrix", *attention_matrix_layout(query_needs(problem), problem, facts),
-                       problem, facts, 1, problem.queries, problem.heads);
+  return matrix_launch("attention_backward_query_matrix",
+                       *attention_matrix_layout(query_needs(problem), problem, facts), problem, facts, 1,
+                       problem.queries, problem.heads);
 }
 
 Launch matrix_key_value_launch(const AttentionProblem& problem, const DeviceFacts& facts, uint32_t wanted) {
-  return matrix_launch("attention_backward_key_value_matrix", *attention_matrix_layout(key_value_needs(problem), problem, facts),
-                       problem, facts, wanted, problem.keys, problem.kv_heads);
+  return matrix_launch("attention_backward_key_value_matrix",
+                       *attention_matrix_layout(key_value_needs(problem), problem, facts), problem, facts, wanted,
+                       problem.keys, problem.kv_heads);
 }
 
 constexpr AttentionKernel kernels[] = {
@@ -266,7 +278,7 @@ constexpr AttentionKernel kernels[] = {
      .launch = matrix_forward_launch},
     {.name = "tiled64_8x4",
      .room = KernelRoom::gpu,
-     .legal = tile64_legal<tile64_8x4, 1, 128>,
+     .legal = large_shares_legal,
      .first = tile64_first<large_shares_pay, forward_fills>,
      .halves = true,
      .half_keys = true,
@@ -312,7 +324,7 @@ constexpr AttentionBackwardKernel backward_kernels[] = {
      .keys_apart = true},
     {.name = "tiled64_8x4",
      .room = KernelRoom::gpu,
-     .legal = tile64_legal<tile64_8x4, 1, 128>,
+     .legal = large_shares_legal,
      .first = tile64_first<large_shares_pay, backward_fills>,
      .halves = true,
      .query = query_launch<tile64_8x4>,
