@@ -38,7 +38,16 @@ grep -q '^0 of 5 kernels changed' out || fail "noise is taken for a change: $(ca
 accept "$vkformer" profile --compare before.json after.json --json
 profile 10500 11550 0 1 >once.json
 accept "$vkformer" profile --compare before.json once.json
-grep -q '^0 of 5 kernels changed beyond noise (5 were run once' out || fail "a single run is taken for a measurement: $(cat out)"
+grep -q '^too few runs to tell what changed: all 5 kernels were timed once' out || fail "a single run is taken for a measurement: $(cat out)"
+# So it is where the other run went without timestamps.
+profile 10500 11550 0 2 | sed 's/"kernels"/"device": {"runs": 1}, &/' >timed_once.json
+accept "$vkformer" profile --compare before.json timed_once.json
+grep -q '^too few runs to tell' out || fail "a single timed run is taken for a measurement: $(cat out)"
+grep -q 'not the same work' out && fail "equal work is not seen: $(cat out)"
+sed 's/"least"/"flops": 8, "bytes": 4, &/g' after.json >counted.json
+sed 's/"flops": 8/"flops": 9/' counted.json >larger.json
+accept "$vkformer" profile --compare counted.json larger.json
+grep -q '^not the same work: 1 of 5 kernels' out || fail "nothing says that models differ: $(cat out)"
 # Several profiles of the same: c takes as long in one of them now and then.
 profile 10000 11000 50 >again.json
 accept "$vkformer" profile --compare before.json,before.json after.json,after.json

@@ -18,6 +18,7 @@ namespace {
 /// A kernel in one program of a profile; microseconds, sums over its dispatches.
 struct KernelTime {
   int64_t dispatches = 0;
+  std::pair<double, double> work;  ///< floating-point operations and bytes
   double least = 0;
   double noise = 0;  ///< how far the two best of repeated measurements are apart: 0.1 is a tenth
 };
@@ -27,18 +28,25 @@ double apart(double a, double b) { return std::abs(a - b) / std::max(1e-3, std::
 
 constexpr double unknown = std::numeric_limits<double>::infinity();  ///< noise that no change stands out from
 
-/// Of one profile; the noise is that between the two halves of its runs, and not known of a single one.
+/// Of all runs of a program some go without timestamps, to tell what these cost.
+int64_t timed_runs(const JsonObject& program) {
+  const JsonObject& counted = program.has("device") ? require_object(program, "device") : program;
+  return require_integer(counted, "runs", 0, int64_t{1} << 40);
+}
+
+/// Of one profile; the noise is that between the two halves of its timed runs, and not known of a single one.
 KernelTimes load_times(const std::string& file) {
   const JsonObject trace = JsonObject::load(file);
   check(trace.has("vkformer"), "{} is no profile: it has to come from --profile FILE.json", file);
   KernelTimes times;
   for (const JsonObject& program : require_objects(require_object(trace, "vkformer"), "programs")) {
     if (!program.has("kernels")) continue;
-    const bool once = require_integer(program, "runs", 0, int64_t{1} << 40) < 2;
+    const bool once = timed_runs(program) < 2;
     for (const JsonObject& kernel : require_objects(program, "kernels")) {
       const auto number = [&](const char* key) { return require_number(kernel, key, 0, 1e15); };
       times[{require_string(program, "name"), require_string(kernel, "name")}] = {
           .dispatches = require_integer(kernel, "dispatches", 1, int64_t{1} << 40),
+          .work = {number_or(kernel, "flops", 0, 0, 1e30), number_or(kernel, "bytes", 0, 0, 1e30)},
           .least = number("least"),
           .noise = once ? unknown : apart(number("first_half"), number("second_half"))};
     }
@@ -83,6 +91,7 @@ struct Change {
 struct Comparison {
   std::vector<Change> changes;  ///< of kernels that both have, the largest difference first
   std::vector<std::string> only_a, only_b;
+  int64_t unlike = 0;            ///< of the kernels that both have: those that do other work in each
   double before = 0, after = 0;  ///< microseconds, all of these kernels
   double typical = 1;            ///< median ratio of a kernel: clocks and neighbours change all of them
   double scatter = 0;            ///< median distance of the others from it: they do not change all alike
@@ -107,6 +116,7 @@ Comparison compare(const KernelTimes& a, const KernelTimes& b, double factor) {
       continue;
     }
     const KernelTime& after = found->second;
+    result.unlike += before.work != after.work;
     result.before += before.least;
     result.after += after.least;
     const double ratio = std::max(after.least, 1e-3) / std::max(before.least, 1e-3);
@@ -152,13 +162,20 @@ void print_comparison(const Comparison& result) {
   }
   for (const auto& title : result.only_a) print("{}: only before, or another number of times\n", title);
   for (const auto& title : result.only_b) print("{}: only after, or another number of times\n", title);
+  const auto all = std::ssize(result.changes);
+  if (result.unlike > 0)
+    print("not the same work: {} of {} kernels have other operations or bytes after; another model, or other sizes\n",
+          result.unlike, all);
+  constexpr const char* advice = "take more runs, or several profiles, A1.json,A2.json";
+  const std::string verdict =
+      once == all ? fmt::format("too few runs to tell what changed: all {} kernels were timed once; {}", all, advice)
+      : once == 0 ? fmt::format("{} of {} kernels changed beyond noise", named, all)
+                  : fmt::format("{} of {} kernels changed beyond noise ({} were timed once, which tells no noise: {})",
+                                named, all, once, advice);
   print(
-      "{} of {} kernels changed beyond noise{}; all that both have: {:.1f} us before, {:.1f} after ({:+.1f} %), of "
-      "which {:+.1f} % is what a kernel changed typically and was taken off; kernels scatter by {:.1f} % around that\n",
-      named, result.changes.size(),
-      once ? fmt::format(" ({} were run once, which tells no noise: give several profiles, A1.json,A2.json)", once)
-           : "",
-      result.before, result.after, 100 * (result.after / result.before - 1), 100 * (result.typical - 1),
+      "{}; all that both have: {:.1f} us before, {:.1f} after ({:+.1f} %), of which {:+.1f} % is what a kernel changed "
+      "typically and was taken off; kernels scatter by {:.1f} % around that\n",
+      verdict, result.before, result.after, 100 * (result.after / result.before - 1), 100 * (result.typical - 1),
       100 * result.scatter);
 }
 
@@ -182,6 +199,7 @@ void compare_profiles(const ProfileFlags& flags) {
   print("{}\n", nlohmann::json{{"kernels", rows},
                                {"only_before", result.only_a},
                                {"only_after", result.only_b},
+                               {"unlike", result.unlike},
                                {"before", result.before},
                                {"after", result.after},
                                {"typical", result.typical},
