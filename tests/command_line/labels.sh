@@ -27,7 +27,9 @@ grep -q "majority 50.0 %, bag of words (naive Bayes) 100.0 %" out || fail "no ba
 [[ $(grep -c "accuracy [0-9.]* %, macro F1 [0-9.]* of 2 rows" out) == 2 ]] || fail "no scores: $(cat out)"
 [[ $(grep -c '"accuracy":.*"macro_f1":' labels/metrics.jsonl) == 2 ]] || fail "no scores: $(cat labels/metrics.jsonl)"
 grep -q '"0": "cat"' "labels/$(cat labels/latest)/config.json" || fail "the labels are not in config.json"
-accept "$vkformer" train --resume --out labels --iterations 31
+accept "$vkformer" train --resume --out labels --iterations 31 --keep-best accuracy
+grep -q "^best by accuracy: [01][.0-9]* at iteration 31, in labels/best; labels itself is iteration 31$" err || fail "nothing says what is the best: $(cat err)"
+refuse 1 "labels/best has a model, but no state.json .*; resume the run, --out [^ ]*/labels; .*train --from labels/best" "$vkformer" train --resume --out labels/best
 printf 'the cat\na dog\tdogs\n\nthe cat and the cat and the cat and the cat\n' >asked.txt
 "$vkformer" classify labels --batch-tokens 9 <asked.txt >out 2>err || fail "classify: $(cat err)"
 [[ $(grep -cP '^(cat|dog)\t[01]\.[0-9]{4}$' out) == 4 && $(wc -l <out) == 4 ]] || fail "classify: $(cat out)"

@@ -18,6 +18,7 @@ accept "${pairs[@]}" --valid pairs.a pairs.b --out best --iterations 12 --checkp
   --keep-best chrf --early-stopping 1 --average-best 2 --learning-rate 1e-9
 grep -q "mean of the best 2 checkpoints" out || fail "no mean of the best: $(cat out)"
 grep -q "ended early: 1 evaluation without a better chrf" err || fail "no early end: $(cat err)"
+grep -q "^best by chrf: [0-9.]* at iteration 2, in best/best; best itself is iteration 4$" err || fail "what is the best: $(cat err)"
 accept "$vkformer" translate best/best -p "one 1 two"
 accept "$vkformer" translate best/average -p "one 1 two"
 accept "$vkformer" translate best/average -p "one 1 two" --profile lines.html

@@ -96,6 +96,7 @@ refuse 1 "validation loss\|the loss is.*checkpoint of iteration 6 with --resume"
 unharmed "in the last update"
 refuse 1 "gradient's norm.*checkpoint of iteration 6 with --resume" "$vkformer" train --resume --out run --iterations 12 --learning-rate 1e5 --min-learning-rate 1e5 --checkpoint-every 1 --quiet
 unharmed "with a finite loss and no finite gradient"
+grep -q -- "-nan" err && fail "a norm has a sign: $(cat err)"
 [[ $(echo run/checkpoint-*) == run/checkpoint-000006 ]] || fail "a diverged run left checkpoints behind: $(ls run)"
 refuse 1 "no checkpoint is from before; begin anew" "${train[@]}" --out ruined --learning-rate 3e38 --quiet
 grep -q -- "--resume" err && fail "a run without a checkpoint advised to resume"

@@ -26,6 +26,7 @@ class Metrics {
 
   const Curve& training_losses() const { return record_.curve("loss"); }
   double last_training_loss() const { return record_.last("loss"); }
+  double last_learning_rate() const { return record_.last("learning_rate"); }
   const Curve& validation_losses() const { return record_.curve("validation_loss"); }
 
  private:

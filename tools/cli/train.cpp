@@ -55,6 +55,12 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags, bool leads) 
         flags.out, found->filename().string(), (std::filesystem::path(flags.out) / "latest").string());
   if (!flags.resume && !flags.plan && !flags.out.empty()) check_place_of_new_run(flags.out);
   check(!flags.resume || latest, "{} has no checkpoint to resume from; train it first without --resume", flags.out);
+  // RUN/best, RUN/average and the like.
+  if (flags.resume && !std::filesystem::exists(*latest / "state.json")) {
+    const auto run = (std::filesystem::absolute(flags.out) / "").lexically_normal().parent_path().parent_path();
+    fail("{0} has a model, but no state.json of a run to resume;{1} a new run from its weights: train --from {0}",
+         flags.out, latest_checkpoint(run) ? fmt::format(" resume the run, --out {};", run.string()) : "");
+  }
   return flags.resume ? *latest : std::filesystem::path();
 }
 
@@ -283,13 +289,14 @@ void prepare(PreparedTraining& training, ProcessGroup& group) {
     });
     plan = plan_run();  // other kernels, other scratch memory
   }
-  if (talk) print_plan(plan, *backend);
+  const bool goes_on = !flags.resume || state.iteration < flags.settings.iterations;
+  if (talk && goes_on) print_plan(plan, *backend);
   check_fits(plan, *backend);
   Trainer& trainer = training.trainer.emplace(*backend, std::move(plan), group);
   if (start) load_weights(*start, trainer.store(), flags.common.quiet);
   if (flags.resume) {
     trainer.load(checkpoint);
-    if (talk) print("resumed at iteration {}\n", state.iteration);
+    if (talk && goes_on) print("resumed at iteration {}\n", state.iteration);
   } else {
     initialize_others(trainer.store(), model, start.has_value(), flags.settings.seed);
   }

@@ -80,7 +80,10 @@ void TrainRun::train() try { train_to_end(); } catch (const DeviceLost& lost) {
 void TrainRun::train_to_end() {
   catch_end_signals();
   started_ = now();
-  if (flags_.resume && state_.iteration < flags_.settings.iterations) metrics_.resumed(state_.iteration);
+  if (flags_.resume && state_.iteration < flags_.settings.iterations) {
+    metrics_.resumed(state_.iteration);
+    say_if_rate_jumps();
+  }
   try {
     // A run that was killed between this checkpoint and its evaluation makes up for it.
     const bool within = first_ > 0 && first_ < flags_.settings.iterations;
@@ -102,13 +105,23 @@ void TrainRun::train_to_end() {
     say("stopped at iteration {} before its evaluation; vkformer train --resume --out {} makes up for it",
         state_.iteration, flags_.out);
   }
+  if (best_ && best_->iteration() > 0)
+    say("best by {}: {:.4f} at iteration {}, in {}; {} itself is iteration {}", best_->metric(), best_->value(),
+        best_->iteration(), (std::filesystem::path(flags_.out) / "best").string(), flags_.out, state_.iteration);
+}
+
+/// More iterations stretch a schedule: where the old one had come down the new one is still high.
+void TrainRun::say_if_rate_jumps() const {
+  const double was = metrics_.last_learning_rate(), is = learning_rate_at(flags_.settings, first_);
+  constexpr double jump = 1.5;
+  if (flags_.common.quiet || flags_.given.contains("--learning-rate") || !(is > jump * was || was > jump * is)) return;
+  say("the learning rate goes from {:.2g} to {:.2g} here: the schedule now is that of {} iterations", was, is,
+      flags_.settings.iterations);
 }
 
 void TrainRun::finish() {
   if (stops_early()) {
-    say("ended early: {} without a better {} than {:.4f} of iteration {}, which is in {}",
-        counted(flags_.early_stopping, "evaluation"), best_->metric(), best_->value(), best_->iteration(),
-        (std::filesystem::path(flags_.out) / "best").string());
+    say("ended early: {} without a better {}", counted(flags_.early_stopping, "evaluation"), best_->metric());
     average();
   } else if (state_.iteration < flags_.settings.iterations && !out_of_time()) {
     say("stopped at iteration {}; continue with: vkformer train --resume --out {}", state_.iteration, flags_.out);
@@ -119,7 +132,8 @@ void TrainRun::finish() {
       flush();
       if (finite) prove();
     } else if (!more && !out_of_time()) {
-      say("complete at iteration {0}; --iterations above {0} go on", state_.iteration);
+      say("nothing to do: {} of {} iterations are done; give more --iterations", state_.iteration,
+          flags_.settings.iterations);
     }
     average();
   }
@@ -149,7 +163,8 @@ void TrainRun::iterate() {
     overflows_in_row_ = 0;
     prove();
   } else {
-    const auto what = fmt::format("the loss is {}, its gradient's norm {}", std::abs(loss), trainer_.gradient_norm());
+    const auto what =
+        fmt::format("the loss is {}, its gradient's norm {}", std::abs(loss), std::abs(trainer_.gradient_norm()));
     if (!forgives_overflow(what)) diverge(what);
   }
   state_.iteration = i;

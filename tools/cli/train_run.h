@@ -25,6 +25,7 @@ class TrainRun {
  private:
   void train_to_end();
   void iterate();
+  void say_if_rate_jumps() const;
   /// After the last iteration and its checkpoint.
   void finish();
   void save();
