@@ -186,7 +186,7 @@ stop() {
 }
 for _ in $(seq 20); do echo "the quick brown fox jumps over the lazy dog"; done >text.txt
 echo '{"model_type": "gpt2", "n_positions": 64, "n_embd": 24, "n_layer": 1, "n_head": 3}' >gpt.json
-"$vkformer" train gpt.json --data text.txt --context 16 --iterations 1 --batch 1 --warmup 1 --out words --quiet >/dev/null || fail "no GPT"
+"$vkformer" train gpt.json --data text.txt --context 16 --set n_positions=64 --iterations 1 --batch 1 --warmup 1 --out words --quiet >/dev/null || fail "no GPT"
 echo '{% for m in messages %}{{ m.content }} {% endfor %}' >talk.jinja
 serve words --template talk.jinja
 # While nothing but an answer is on its way the browser's time runs ahead of the server's; a request for each 50 ms of it holds

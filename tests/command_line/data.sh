@@ -57,7 +57,7 @@ refuse 1 "missing.txt" "$vkformer" train small.json --data missing.txt --out run
 refuse 1 "empty" "$vkformer" train small.json --data empty.txt --out run
 refuse 1 "broken.txt is not UTF-8: byte 3" "$vkformer" train small.json --data broken.txt --out run
 refuse 1 "context" "$vkformer" train small.json --data short.txt --out run
-refuse 1 "16" "${train[@]}" --out run --context 17
+refuse 1 '17 is more than the model.s 16, "n_positions" in its config' "${train[@]}" --out run --context 17 --set n_positions=16
 [[ -e run ]] && fail "a refused run left a folder behind"
 
 # Scores: pairs of lines in UTF-8, of which at most one file is standard input.

@@ -20,7 +20,7 @@ refuse 1 'cow.tsv:2: no training row has the label "cow"; they have cat, dog' "$
 refuse 1 "call it .jsonl" "$vkformer" train label.json --labels text.txt "${words[@]}" --out labels
 sed 's/"gpt2"/"granite"/' small.json >granite.json
 refuse 1 "there is no SequenceClassification head" "$vkformer" train granite.json --labels rows.jsonl "${words[@]}" --out labels
-refuse 1 "the model's 12" "${label[@]}" "${words[@]}" --out labels --context 13
+refuse 1 "the model's 12" "${label[@]}" "${words[@]}" --out labels --context 13 --set max_position_embeddings=12
 [[ -e labels ]] && fail "a refused run left a folder behind"
 accept "${label[@]}" "${words[@]}" --out labels --valid rows.csv
 grep -q "majority 50.0 %, bag of words (naive Bayes) 100.0 %" out || fail "no baselines: $(cat out)"

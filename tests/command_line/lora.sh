@@ -77,6 +77,7 @@ sed -i 's/"pre_tokenizer"/"normalizer": {"type": "SomethingNew"}, "pre_tokenizer
 grep -q SomethingNew odd/tokenizer.json || echo '{}' >odd/tokenizer.json
 accept "$vkformer" train --from odd --tokenizer "$model" --data text.txt --batch 2 --iterations 1 --warmup 0 --out from-odd
 refuse 2 "--from can't change" "$vkformer" train --resume --out other --from moved
+refuse 2 "--set is for a new model's config" "$vkformer" train --from "$model" --data text.txt --set n_layer=2 --out set
 # Another base under the same path.
 echo >>moved/config.json
 refuse 1 "is not the model this adapter was begun on" "$vkformer" train --resume --out parts --iterations 6

@@ -17,7 +17,7 @@ refuse 2 "--mask-share" "${masked[@]}" --out run --mask-share 0
 refuse 1 "no MaskedLM head for model_type 'gpt2' here; give a config of bert, roberta, xlm-roberta, camembert, distilbert, mpnet, electra, albert, deberta-v2, nomic_bert, modernbert" "$vkformer" train small.json --masked lines.txt --out run
 refuse 1 "no MaskedLM head for model_type 'gpt2'" "$vkformer" train --from "$fixtures/gpt2" --masked lines.txt --tokenizer "$fixtures/tokenizers/bert" --out run
 refuse 1 "neither \[MASK\] nor <mask>; .*vkformer tokens FILE --kind bpe --layout bert" "${masked[@]:0:5}" --tokenizer "$fixtures/tokenizers/t5" --out run
-refuse 1 "the model's 12" "${masked[@]}" --out run --context 13
+refuse 1 "the model's 12" "${masked[@]}" --out run --context 13 --set max_position_embeddings=12
 refuse 1 "broken.txt:1: not UTF-8" "$vkformer" train encoder.json --masked broken.txt --out run
 printf '\n\n' >blank.txt
 refuse 1 "blank.txt has no line with a word to mask" "${masked[@]}" --out run --valid blank.txt

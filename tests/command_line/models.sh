@@ -102,7 +102,7 @@ for what in "a source of 24 positions" "a prompt of 24 positions" "a token"; do
   grep -q "inputs and outputs of $what  " out || fail "info does not plan $what: $(cat out)"
 done
 sed 's/"num_attention_heads"/"head_dim": 256, "num_attention_heads"/; s/: 16,/: 16777216,/' rotary.json >long.json
-refuse 1 "constants needs 16384 MiB, one allocation\|MiB free" "$vkformer" train long.json --data text.txt --out run --context 16 --quiet
+refuse 1 "constants needs 16384 MiB, one allocation\|MiB free" "$vkformer" train long.json --data text.txt --out run --context 16 --set max_position_embeddings=16777216 --quiet
 
 # What files say is shown as text, shortened, whatever it does to a terminal.
 long=$(head -c 100000 /dev/zero | tr '\0' x)

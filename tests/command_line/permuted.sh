@@ -28,7 +28,7 @@ refuse 2 "as many files as --permuted: 1" "${permuted[@]}" --valid text.txt text
 refuse 1 "XLNet's language model, not this gpt2" "$vkformer" train small.json --permuted text.txt --vocabulary 45 --out new
 refuse 1 "XLNet's language model, not this xlnet" "$vkformer" train --from labels --permuted text.txt --out new
 refuse 1 "tokens for training, one context needs 2000" "${permuted[@]}" --context 2000 --out new
-refuse 1 "the model's 2048" "${permuted[@]}" --context 2049 --out new
+refuse 1 "the model's 2048, which its family sets" "${permuted[@]}" --context 2049 --out new
 refuse 1 "tokens for validation, one context needs 40" "${permuted[@]}" --valid short.txt --context 40 --out new
 refuse 1 "broken.txt:1: not UTF-8" "$vkformer" train xlnet.json --permuted broken.txt --out new
 refuse 1 "too small for the .* characters" "$vkformer" train xlnet.json --permuted text.txt --vocabulary 20 --out new

@@ -8,6 +8,27 @@ refuse 1 "already holds a run" "${train[@]}" --out run
 # A small rate falls to a tenth of itself.
 accept "${train[@]}" --out small --lr 1e-5
 grep -qE '"iteration":4,"learning_rate":(1\.0|9\.9)[0-9]*e-0[67]' small/metrics.jsonl || fail "the rate's end: $(cat small/metrics.jsonl)"
+# What a new model is: its config, but for what the command line says.
+config_of() { cat "$1/$(cat "$1/latest")/config.json"; }
+accept "${train[@]}" --out changed --block-size 24 --set n_embd=12 --set activation_function=relu --set attn_pdrop=0.25
+[[ $(config_of changed | grep -c '"n_positions": 24\|"n_embd": 12\|"activation_function": "relu"') == 3 ]] || fail "--set: $(config_of changed)"
+accept "${train[@]}" --out shorter --context 8 --set n_positions=20
+config_of shorter | grep -q '"n_positions": 20' || fail "--context goes before --set: $(config_of shorter)"
+accept "$vkformer" train small.json --plan --context 64 --set vocab_size=99
+grep -q "vocabulary 99" out || fail "--set is not planned: $(cat out)"
+refuse 2 'small.json nor this family has such a key; did you mean "n_layer"' "${train[@]}" --out new --set n_layers=2
+refuse 2 '"n_layer" is not KEY=VALUE' "${train[@]}" --out new --set n_layer
+refuse 2 "the files that are trained on decide it" "${train[@]}" --out new --set vocab_size=99
+refuse 1 '"n_layer" must be' "${train[@]}" --out new --set n_layer=many
+refuse 2 "--set can't change when a run is resumed" "$vkformer" train --resume --out changed --set n_layer=2
+refuse 1 'the model.s 24, "n_positions" in its config' "$vkformer" train --resume --out changed --iterations 6 --context 32
+# Nothing is left to do.
+accept "$vkformer" train --resume --out changed
+grep -q "^nothing to do: 4 of 4 iterations are done; give more --iterations$" err || fail "a complete run: $(cat err)"
+grep -q "resumed\|MiB" out && fail "a complete run is planned and resumed: $(cat out)"
+cp -r small jumped
+accept "$vkformer" train --resume --out jumped --iterations 12
+grep -q "^the learning rate goes from 1e-06 to 8.*e-06 here: the schedule now is that of 12 iterations$" err || fail "a rate that jumps: $(cat err)"
 accept "$vkformer" info run
 grep -q "run/checkpoint-000004/model.safetensors" out || fail "info did not find the run's checkpoint: $(cat out)"
 refuse 1 "not the text" "$vkformer" train --resume --out run --data short.txt

@@ -42,6 +42,7 @@ std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions o
 struct TrainFlags {
   CommonFlags common;
   std::string config, out;
+  std::vector<std::string> changes;                       ///< KEY=VALUE, of the config
   std::string from;                                       ///< model folder to start from, instead of a config
   std::map<std::string, std::vector<std::string>> files;  ///< by the option that names them, see job_kinds()
   std::vector<std::string> valid;                         ///< files of the same kind, not trained on

@@ -100,6 +100,7 @@ std::string name_of_foreign_option(std::string_view option) {
       {"--output", "--out"},
       {"--init-from", "--from"},
       {"--model-name-or-path", "--from"},
+      {"--config-overrides", "--set"},
       {"--bf16", "--precision"},
       {"--fp16", "--precision"},
       {"--start", "--prompt"},

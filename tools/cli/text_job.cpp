@@ -89,7 +89,7 @@ TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   const TextCoding coding = coding_of(flags, files, checkpoint);
   TrainJob job = job_of_tokens(flags, checkpoint, coding.tokens);
   check_trained_by("--data", job.model->task == Task::causal, *job.model);
-  flags.context = causal_batch(*job.model, flags.batch, flags.context).positions;
+  set_context(flags, *job.model);
   TextSplit text = split_of_files(coding.encode, flags, files, "text");
   job.tokens_per_byte = tokens_per_byte(coding, text.validation);
   job.summary = describe(text);

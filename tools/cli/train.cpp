@@ -121,10 +121,11 @@ std::string model_text(const Model& model) {
 }
 
 /// `--plan` without files: the vocabulary is the config's.
-void plan_config(const TrainFlags& flags) {
+void plan_config(TrainFlags& flags) {
   Model model = model_of_job(flags, {}, flags.bytes ? nlohmann::json{{"vocab_size", 256}} : nlohmann::json::object());
   if (!flags.lora.empty()) give_adapter(flags, model, DType::f32, flags.config);
   check(model.task == Task::causal, "--plan of a {} model needs the files that it would be trained on", model.family);
+  set_context(flags, model);
   const auto backend = open_backend(flags.common);
   if (!flags.common.json) print("{}\n", model_text(model));
   print_dry_run(plan_training(model, flags.settings, {causal_batch(model, flags.batch, flags.context)}, *backend),
@@ -188,6 +189,8 @@ void check_flags(const TrainFlags& flags) {
     throw UsageError("--lora is empty; write r=8 or more of it");
   if (!flags.lora.empty() && flags.from.empty()) throw UsageError("--lora needs --from FOLDER, the model to adapt");
   if (flags.lora.empty() && !flags.weights.empty()) throw UsageError("--weights is for frozen weights, with --lora");
+  if (!flags.changes.empty() && !flags.from.empty())
+    throw UsageError("--set is for a new model's config; --from FOLDER has one that its weights need");
   if (!flags.config.empty() && !flags.from.empty())
     throw UsageError("--from FOLDER has a config of its own; leave CONFIG out");
   if (flags.config.empty() && flags.from.empty()) throw UsageError("train needs CONFIG or --from FOLDER (or --resume)");

@@ -13,13 +13,34 @@
 
 namespace vkformer {
 
+namespace {
+
+/// What --set says: JSON, or else a word.
+std::map<std::string, nlohmann::json> changes_of(const TrainFlags& flags) {
+  std::map<std::string, nlohmann::json> changes;
+  for (const std::string& change : flags.changes) {
+    const size_t sign = change.find('=');
+    if (sign == 0 || sign == change.npos || !is_utf8(change))
+      throw UsageError(fmt::format("--set {} is not KEY=VALUE, like n_layer=6", in_quotes(change)));
+    const std::string text = change.substr(sign + 1);
+    const auto value = nlohmann::json::parse(text, nullptr, false);
+    changes[change.substr(0, sign)] = value.is_discarded() ? nlohmann::json(text) : value;
+  }
+  return changes;
+}
+
+}  // namespace
+
 JsonObject first_config(const TrainFlags& flags) {
   if (!flags.from.empty()) return load_model_json(resolve_model_folder(flags.from), "config.json");
   if (std::filesystem::is_directory(flags.config) || is_gguf(flags.config))
     throw UsageError(fmt::format("{0} is a model; to go on from its weights: train --from {0}{1}",
                                  printable(flags.config, 120),
                                  is_gguf(flags.config) ? "" : "; to begin anew give the config.json in it"));
-  return JsonObject::load(flags.config);
+  const JsonObject config = JsonObject::load(flags.config);
+  nlohmann::json changed = config.value();
+  for (const auto& [key, value] : changes_of(flags)) changed[key] = value;
+  return JsonObject::make(std::move(changed), config.name());
 }
 
 namespace {
@@ -35,6 +56,29 @@ void say_what_was_meant(const JsonObject& config, const std::set<std::string, st
     if (!meant.empty() && edit_distance(key, meant) <= 2)
       say("{}: {} says nothing to this model; did you mean \"{}\"?", config.name(), in_quotes(key), meant);
   }
+}
+
+/// A key that says nothing is more likely misspelt than meant for others.
+void check_changes(const TrainFlags& flags, const nlohmann::json& made,
+                   const std::set<std::string, std::less<>>& known) {
+  if (flags.changes.empty()) return;
+  const nlohmann::json before = JsonObject::load(flags.config).value();
+  for (const auto& [key, value] : changes_of(flags)) {
+    if (made.contains(key))
+      throw UsageError(fmt::format("--set {}: the files that are trained on decide it; leave it out", in_quotes(key)));
+    if (known.contains(key) || before.contains(key)) continue;
+    std::vector<std::string> names(known.begin(), known.end());
+    const std::string meant = nearest_name(key, names);
+    throw UsageError(fmt::format("--set {}: neither {} nor this family has such a key{}", in_quotes(key), flags.config,
+                                 meant.empty() ? "" : fmt::format("; did you mean {}?", in_quotes(meant))));
+  }
+}
+
+/// Which key of a config says how many positions there are; "": none.
+std::string key_of_positions(const nlohmann::json& config) {
+  for (const char* key : {"n_positions", "max_position_embeddings", "seq_length", "max_target_positions"})
+    if (config.contains(key) && config[key].is_number_integer()) return key;
+  return "";
 }
 
 }  // namespace
@@ -54,9 +98,19 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
   JsonObject asked = JsonObject::parse(config.dump(), file);
   asked.keep_asked(known);
   Model model = make_model(asked);
-  if (flags.from.empty()) say_what_was_meant(asked, *known);
-  if (flags.dropout >= 0) {
-    for (const std::string& key : model.dropout_keys) config[key] = flags.dropout;
+  nlohmann::json told = nlohmann::json::object();  // by flags of their own
+  if (flags.from.empty()) {
+    check_changes(flags, changes, *known);
+    say_what_was_meant(asked, *known);
+    const std::string key = key_of_positions(*model.config);
+    // RoBERTa's key counts positions that no token has.
+    if (flags.context > 0 && model.context > 0 && !key.empty() && !changes_of(flags).contains(key))
+      told[key] = model.config->at(key).get<int64_t>() + flags.context - model.context;
+  }
+  if (flags.dropout >= 0)
+    for (const std::string& key : model.dropout_keys) told[key] = flags.dropout;
+  if (!told.empty()) {
+    config.update(told);
     model = make_model(JsonObject::parse(config.dump(), file));
   }
   if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
@@ -65,9 +119,10 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
 
 void set_context(TrainFlags& flags, const Model& model) {
   if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
-  check(model.context == 0 || flags.context <= model.context,
-        "--context {} is more than the model's {}; how many positions a new model has is in its config", flags.context,
-        model.context);
+  if (model.context == 0 || flags.context <= model.context) return;
+  const std::string key = key_of_positions(*model.config);
+  fail("--context {} is more than the model's {}{}", flags.context, model.context,
+       key.empty() ? ", which its family sets" : fmt::format(", {} in its config", in_quotes(key)));
 }
 
 TrainJob job_of_tokens(const TrainFlags& flags, const std::filesystem::path& checkpoint, const JobTokens& tokens,

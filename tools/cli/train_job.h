@@ -31,11 +31,13 @@ struct JobTokens {
   std::function<void(const std::filesystem::path&)> write;  ///< tokenizer.json and what belongs to it
 };
 
-/// The config.json that a new run begins with: the flags' own, or that of the folder they start from.
+/// The config.json that a new run begins with: the flags' own with what --set changes, or that of the folder they start
+/// from.
 JsonObject first_config(const TrainFlags& flags);
 
 /// The model of the flags' config or of the folder they start from, with some keys changed and, if asked for, another
-/// dropout; with a checkpoint its own.
+/// dropout and, of a new model, as many positions as --context says; with a checkpoint its own. Throws UsageError for
+/// a --set of a key that is one of `changes`, or that nothing reads.
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes);
 
 /// A job with nothing but its model, of these tokens, and what it writes of them. `changes`: keys of the config of

@@ -20,6 +20,11 @@ void add_train_verb(CLI::App& app) {
   command->add_option("config", flags->config,
                       "the model: a Hugging Face config.json (vocab_size comes from the text)");
   command
+      ->add_option("--set", flags->changes,
+                   "a key of a new model's config and its value, JSON or a word, like n_layer=6; may be given again")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
       ->add_option(
           "--from", flags->from,
           "instead of a config: a model folder or run folder whose weights, config and tokenizer it starts from")
@@ -93,7 +98,10 @@ void add_train_verb(CLI::App& app) {
                    "positions of a micro-batch of pairs, on the longer side, or of other texts that are not windows")
       ->check(some)
       ->capture_default_str();
-  command->add_option("--context,--block-size", flags->context, "most positions of a sequence (default: the model's)")
+  command
+      ->add_option("--context,--block-size", flags->context,
+                   "most positions of a sequence (default: the model's); a new model gets so many, whatever its config "
+                   "says")
       ->check(some);
   command->add_option("--mask-share", flags->mask_share, "chance of a word to be masked, with --masked")
       ->check(between(0.001, 1.0))
@@ -204,7 +212,7 @@ void add_train_verb(CLI::App& app) {
       {"--valid", "--validation-fraction", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--apart",
        "--target-tokenizer", "--source-lang", "--target-lang", "--bytes", "--skip-long", "--mask-share", "--stride"});
   for (const JobKind& kind : job_kinds()) put_below(*command, "Files", {kind.option});
-  put_below(*command, "The model", {"--from", "--lora", "--weights", "--dropout"});
+  put_below(*command, "The model", {"--set", "--from", "--lora", "--weights", "--dropout"});
   put_below(*command, "The run", {"--out", "--resume", "--plan", "--seed"});
   put_below(*command, "How long", {"--iterations", "--epochs", "--minutes", "--early-stopping"});
   put_below(*command, "Batches and memory",
