@@ -108,6 +108,19 @@ has 1 'iteration 8 '
 loss=$(grep '"iteration":8,' run/metrics.jsonl | grep -o '"loss":[0-9.e-]*' | cut -d: -f2)
 has 1 "loss ${loss:0:12}"
 
+# Which way is better, whatever a job's scores are; and a chart of zeros.
+page=odd/run.html
+cp -r run odd
+for row in '1,"rows":7,"bits_per_byte":1.5,"wer":1.25,"f1":0' '2,"bits_per_byte":1.75,"wer":1.5,"f1":0'; do
+  echo "{\"iteration\":$row}"
+done >>odd/metrics.jsonl
+"$vkformer" train --resume --out odd --iterations 13 --score-lines 0 --quiet >/dev/null || fail "the run does not go on"
+browse $page "" "document.body.append(' zeros ' + [...document.querySelectorAll('[data-curves*=f1] .tick-y')].map((tick) => tick.textContent));"
+has 1 'zeros 0,0.2,0.4,0.6,0.8,1'
+has 1 '>loss (nats)<'
+has 0 '>rows<'
+has 1 'bits per byte; best 1.5 at 1<'
+has 1 'word error rate; best 1.25 at 1<'
 # --- attention of a translator ---
 page=attention.html
 "$vkformer" attention run -p "twenty-one" --target "einundzwanzig" --out $page --quiet || fail "no attention page"
