@@ -71,10 +71,12 @@ void add_tokens(CLI::App& app) {
   command->add_option("--out", flags->out, "folder for tokenizer.json and tokenizer_config.json")
       ->required()
       ->type_name("FOLDER");
-  command->add_option("--kind", flags->kind, "pieces by likelihood, by merges, or merges of bytes as GPT-2's")
+  command
+      ->add_option("--kind,--tokenizer-kind", flags->kind,
+                   "pieces by likelihood, by merges, or merges of bytes as GPT-2's")
       ->check(CLI::IsMember({"unigram", "bpe", "byte-bpe"}))
       ->capture_default_str();
-  command->add_option("--size", flags->size, "tokens at most")
+  command->add_option("--size,--vocabulary", flags->size, "tokens at most")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 24))
       ->capture_default_str();
   command

@@ -54,7 +54,10 @@ void add_train_verb(CLI::App& app) {
                    "folder with a tokenizer.json (default: with --data characters, with --labels, --tags and --answers "
                    "none, else one is made)")
       ->type_name("FOLDER");
-  command->add_option("--tokenizer-kind", flags->tokenizer_kind, "of one that is made")
+  command
+      ->add_option(
+          "--tokenizer-kind,--kind", flags->tokenizer_kind,
+          "of one that is made: pieces by merges or by likelihood (byte-bpe: by the verb tokens, for --tokenizer)")
       ->check(CLI::IsMember({"bpe", "unigram"}))
       ->capture_default_str();
   command->add_flag("--apart", flags->apart,
@@ -70,7 +73,7 @@ void add_train_verb(CLI::App& app) {
       ->type_name("LANG");
   command->add_option("--target-lang", flags->target_language, "language of the second side")->type_name("LANG");
   command
-      ->add_option("--vocabulary", flags->vocabulary,
+      ->add_option("--vocabulary,--size", flags->vocabulary,
                    "tokens of one that is made (of pairs: for both sides, or with --apart for each)")
       ->check(CLI::Range(int64_t{16}, int64_t{1} << 20))
       ->capture_default_str();
