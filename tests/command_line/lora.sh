@@ -97,6 +97,13 @@ accept "$vkformer" generate pieced.gguf --adapter of-file -p the -n 1 --temp 0 -
 sed 's/quick ", "completion": "/quick", "completion": " /' rows.jsonl >blanks.jsonl
 accept "$vkformer" train small.json --tokenizer pieces --prompts blanks.jsonl --iterations 1 --out blanks
 grep -q "whose last given token" out && fail "a blank where it belongs runs on: $(cat out)"
+# Conversations whose template writes no end behind an answer.
+echo '{"messages": [{"role": "user", "content": "the"}, {"role": "assistant", "content": "quick"}]}' >talks.jsonl
+for end in '' '<|endoftext|>'; do
+  echo "{% for m in messages %}{{ m.content }}${end}{% endfor %}" >pieces/chat_template.jinja
+  accept "$vkformer" train small.json --tokenizer pieces --prompts talks.jsonl --iterations 1 --warmup 0 --out "talks$end"
+  [[ $(grep -c "; 1 whose answers end in no special token" out) == $([[ $end ]] && echo 0 || echo 1) ]] || fail "ends '$end': $(cat out)"
+done
 (cat rows.jsonl && echo '{}') >odd.jsonl
 echo '{"prompt": "the quick ", "completion": "7"}' >>rows.jsonl
 refuse 1 "rows.jsonl:21" "$vkformer" train --from "$model" --prompts rows.jsonl --iterations 2 --out bad

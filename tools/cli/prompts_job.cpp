@@ -21,7 +21,7 @@ constexpr int64_t usual_context = 1024;  // TRL's max_length
 
 /// What is said of rows that could not be taken as they are.
 struct Cuts {
-  int64_t cut = 0, left_out = 0, run_on = 0;
+  int64_t cut = 0, left_out = 0, run_on = 0, endless = 0;
 
   std::string text(int64_t context) const {
     std::string said;
@@ -31,6 +31,11 @@ struct Cuts {
           "; {} whose last given token also has what is learned: begin that with the blank, rather than "
           "end a prompt with it",
           run_on);
+    if (endless > 0)
+      said += fmt::format(
+          "; {} whose answers end in no special token, so that the model learns no end: the chat template has to write "
+          "one behind them",
+          endless);
     if (left_out > 0) said += fmt::format("; {} left out, for nothing of them is learned", left_out);
     return said;
   }
@@ -116,6 +121,7 @@ class PromptEncoder {
               "or give rows of \"prompt\" and \"completion\"",
               place);
         text = talks_->encode(row, place, cuts);
+        cuts.endless += !learns_an_end(text);
       }
       const auto most = static_cast<size_t>(context_) + 1;
       if (text.ids.size() > most) {
@@ -134,6 +140,11 @@ class PromptEncoder {
   }
 
  private:
+  bool learns_an_end(const LearnedText& text) const {
+    for (size_t i = 0; i < text.ids.size(); ++i)
+      if (text.learned[i] != 0 && (text.ids[i] == end_ || tokenizer_.is_special(text.ids[i]))) return true;
+    return false;
+  }
   /// Special tokens that belong around a text, too.
   std::vector<int32_t> ids_of(const std::string& text) const {
     return text.empty() ? std::vector<int32_t>() : tokenizer_.encode(text);
