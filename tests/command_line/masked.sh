@@ -22,6 +22,10 @@ refuse 1 "broken.txt:1: not UTF-8" "$vkformer" train encoder.json --masked broke
 printf '\n\n' >blank.txt
 refuse 1 "blank.txt has no line with a word to mask" "${masked[@]}" --out run --valid blank.txt
 [[ -e run ]] && fail "a refused run left a folder behind"
+# Of RoBERTa's positions one belongs to padding, which is token 0 here.
+sed 's/"bert"/"roberta"/' encoder.json >roberta.json
+accept "$vkformer" train roberta.json --masked lines.txt --size 50 --kind unigram --context 9 --iterations 1 --warmup 0 --out roberta
+grep -q '"max_position_embeddings": 10' "$(folder_of roberta)/config.json" || fail "not 9 positions: $(cat "$(folder_of roberta)/config.json")"
 
 accept "${masked[@]}" --out run --valid lines.txt --keep-best masked_accuracy
 for said in "42 lines of" "2 without words left out" "2 cut at 12 tokens" "1 of them repeat" "warning: 2.4 % of the lines" \
@@ -32,7 +36,7 @@ done
 [[ -s run/best/latest ]] || fail "no best model by masked_accuracy"
 grep -A1 '"architectures"' "$(folder_of run)/config.json" | grep -q BertForMaskedLM || fail "config.json names no masked model"
 # The tokenizer that is made is the one that the command makes.
-accept "$vkformer" tokens lines.txt --kind bpe --layout bert --size 50 --out words
+accept "$vkformer" tokens lines.txt --tokenizer-kind bpe --layout bert --vocabulary 50 --out words
 cmp -s words/tokenizer.json "$(folder_of run)/tokenizer.json" || fail "train and tokens make different vocabularies"
 accept "$vkformer" train --resume --out run --iterations 61
 refuse 1 "not the text" "$vkformer" train --resume --out run --masked text.txt
