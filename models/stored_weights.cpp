@@ -124,6 +124,18 @@ void store_weights_as(Model& model, const Weights& files) {
       model, [&](const ParameterSpec& parameter, bool turned) { return files.stored_type(parameter.name, turned); });
 }
 
+TypeFallbacks fallbacks_of(const Model& model, DType wanted) {
+  TypeFallbacks fallbacks;
+  for (const ParameterSpec& parameter : model.parameters) {
+    if (parameter.dtype == DType::f32) continue;  // which it is to stay, as norms do
+    const Shape& shape = parameter.shape;
+    const DType fitting = fitting_type(wanted, parameter.turned ? shape[0] : shape.columns());
+    // An op may take no blocks at all, whatever its rows are.
+    fallbacks.add(wanted, fitting == wanted ? wanted : parameter.dtype);
+  }
+  return fallbacks;
+}
+
 Graph with_stored_types(Graph graph, const Model& model) {
   StoredTypes types;
   for (const ParameterSpec& parameter : model.parameters) {

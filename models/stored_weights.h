@@ -2,6 +2,7 @@
 // Weights that a store keeps in 16 bits or in encoded blocks, of models that are not trained there.
 
 #include "models/model.h"
+#include "models/type_fallbacks.h"
 #include "runtime/device_facts.h"
 
 namespace vkformer {
@@ -27,6 +28,9 @@ void store_weights_as(Model& model, const Weights& files);
 /// The type that llama.cpp takes for rows of `columns` values in place of `dtype`: itself where they are whole blocks,
 /// otherwise one of blocks of 32 with at least as many bits, or f16.
 DType fitting_type(DType dtype, int64_t columns);
+
+/// Which weights of a model that was to be stored so have other types.
+TypeFallbacks fallbacks_of(const Model& model, DType wanted);
 
 /// A graph of that model as its family builds it, reading the parameters in the types they are stored in.
 Graph with_stored_types(Graph graph, const Model& model);

@@ -232,17 +232,17 @@ std::string name_of_model(const std::filesystem::path& model) {
 
 }  // namespace
 
-std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, const Model& model,
-                                             const Weights& weights, const std::filesystem::path& folder,
-                                             const Mixture& mixture, const LoadProgress& progress) {
+GgufLosses write_model_as_gguf(const std::filesystem::path& file, const Model& model, const Weights& weights,
+                               const std::filesystem::path& folder, const Mixture& mixture,
+                               const LoadProgress& progress) {
   const json config = config_of_file(model);
   const GgufArchitecture* architecture = architecture_of_model(config.at("model_type").get<std::string>());
   check(model.family != "gemma3_text" || model.generates(),
         "GGUF files of gemma3_text with use_bidirectional_attention are not supported");
   check(architecture != nullptr, "GGUF files of {} are not supported; vkformer writes: {}", model.family,
         known_architectures());
-  std::vector<std::string> dropped;
-  std::vector<Target> targets = targets_of(*architecture, model, dropped);
+  GgufLosses losses;
+  std::vector<Target> targets = targets_of(*architecture, model, losses.left_out);
   const auto setting = [&](std::string_view key, std::optional<int64_t> otherwise) {
     const std::optional<int64_t> said = setting_in(config, *architecture, key);
     return said ? *said : otherwise.value();
@@ -262,10 +262,12 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
     tensors.push_back(target.tensor);
   }
   const std::vector<DType> types =
-      mixture.types_of(tensors, {.layers = setting("block_count", {}),
-                                 .queries_per_key = starts_without_heads(config) ? 1 : heads / kv_heads,
-                                 .experts = setting("expert_count", 0),
-                                 .falcon = architecture->name == "falcon"});
+      mixture.types_of(tensors,
+                       {.layers = setting("block_count", {}),
+                        .queries_per_key = starts_without_heads(config) ? 1 : heads / kv_heads,
+                        .experts = setting("expert_count", 0),
+                        .falcon = architecture->name == "falcon"},
+                       &losses.fallbacks);
 
   GgufPairs pairs;
   pairs.add_text("general.architecture", architecture->name);
@@ -302,7 +304,7 @@ std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, 
          }});
   }
   write_gguf(file, pairs, sources);
-  return dropped;
+  return losses;
 }
 
 }  // namespace vkformer

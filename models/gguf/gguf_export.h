@@ -9,10 +9,16 @@
 
 namespace vkformer {
 
-/// Writes a model of a folder, with its tokenizer when it has one. Returns the names of the tensors for which the
-/// format has no place. Throws Error for what the format can't say, before anything is written.
-std::vector<std::string> write_model_as_gguf(const std::filesystem::path& file, const Model& model,
-                                             const Weights& weights, const std::filesystem::path& folder,
-                                             const Mixture& mixture, const LoadProgress& progress = {});
+/// What a file does not have as it was asked for.
+struct GgufLosses {
+  std::vector<std::string> left_out;  ///< tensors for which the format has no place
+  TypeFallbacks fallbacks;
+};
+
+/// Writes a model of a folder, with its tokenizer when it has one. Throws Error for what the format can't say, before
+/// anything is written.
+GgufLosses write_model_as_gguf(const std::filesystem::path& file, const Model& model, const Weights& weights,
+                               const std::filesystem::path& folder, const Mixture& mixture,
+                               const LoadProgress& progress = {});
 
 }  // namespace vkformer

@@ -141,7 +141,8 @@ Mixture::Mixture(std::string_view name)
 uint32_t Mixture::file_type() const { return row_->file_type; }
 bool Mixture::has_blocks() const { return is_blocks(row_->most); }
 
-std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, const Sizes& sizes) const {
+std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, const Sizes& sizes,
+                                     TypeFallbacks* fallbacks) const {
   // llama-quantize counts the second feed-forward layers of an encoder and a decoder together, but not how many there
   // are.
   Count values, downs{.all = sizes.layers};
@@ -179,6 +180,7 @@ std::vector<DType> Mixture::types_of(const std::vector<Tensor>& tensors, const S
       }
     }
     types[i] = fitting_type(type, tensor.shape.back());
+    if (fallbacks) fallbacks->add(type, types[i]);
   }
   return types;
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/tensor.h"
+#include "models/type_fallbacks.h"
 
 namespace vkformer {
 
@@ -31,8 +31,9 @@ class Mixture {
     int64_t experts = 0;
     bool falcon = false;  ///< for whose weights llama-quantize has rules of their own
   };
-  /// A type for each tensor of a file.
-  std::vector<DType> types_of(const std::vector<Tensor>& tensors, const Sizes& sizes) const;
+  /// A type for each tensor of a file. Counts in `fallbacks` (optional) those whose rows don't take the mixture's.
+  std::vector<DType> types_of(const std::vector<Tensor>& tensors, const Sizes& sizes,
+                              TypeFallbacks* fallbacks = nullptr) const;
 
  private:
   const MixtureRow* row_;

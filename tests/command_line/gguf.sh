@@ -3,6 +3,14 @@
 
 accept "$vkformer" convert "$fixtures/llama" llama.gguf --weights q8_0
 accept "$vkformer" convert "$fixtures/llama" plain.gguf --weights f32
+# Rows that are no whole blocks.
+accept "$vkformer" convert "$fixtures/llama" fallen.gguf --dtype q4_k_m
+grep -qE "^([0-9]+) of \1 weights have rows that are no whole blocks of q4_k or q6_k: f16 [0-9]+|q[58]_0 [0-9]+" err ||
+  fail "fallbacks go unseen: $(cat err)"
+accept "$vkformer" generate "$fixtures/llama" --ids 5 -n 2 --dtype q4_k
+grep -q "weights have rows that are no whole blocks of q4_k: " err || fail "fallbacks go unseen: $(cat err)"
+accept "$vkformer" generate "$fixtures/llama" --ids 5 -n 2 --dtype f16
+grep "whole blocks" err && fail "f16 has no blocks: $(cat err)"
 refuse 1 "is there already" "$vkformer" convert "$fixtures/llama" llama.gguf
 
 # Weights that are no numbers, or none in f16.

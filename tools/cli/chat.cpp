@@ -85,6 +85,7 @@ void chat(const ChatFlags& flags) {
 
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
+  tell_fallbacks(model, flags.dtype, flags.common.quiet);
   const GeneratorShape shape{.capacity = flags.context,
                              .choices = search->choices(),
                              .usable = search->usable(),

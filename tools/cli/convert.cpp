@@ -151,19 +151,20 @@ void convert(const ConvertFlags& flags) {
   if (!flags.adapter.empty()) throw UsageError("--merge writes a folder; give a new one, not a .gguf");
   check(!fs::exists(flags.out), "'{}' is there already; give a new file", flags.out);
   const Mixture mixture(dtype);
-  std::vector<std::string> tensors;
+  GgufLosses losses;
   with_weights_bar(weights, flags.quiet, [&](const LoadProgress& progress) {
-    tensors = write_model_as_gguf(flags.out, model, weights, given, mixture, [&](uint64_t done) {
+    losses = write_model_as_gguf(flags.out, model, weights, given, mixture, [&](uint64_t done) {
       check_no_end_asked(nothing_written);
       progress(done);
     });
   });
   constexpr const char* no_place = "left out, for GGUF files have no place for";
-  if (!tensors.empty())
-    say("{} them: {}{}", no_place, fmt::join(tensors, ", "),
+  if (!losses.left_out.empty())
+    say("{} them: {}{}", no_place, fmt::join(losses.left_out, ", "),
         model.generates() ? "" : "; the file gives embeddings: `vkformer embed`");
   if (const auto settings = settings_left_out(given, flags.out); !settings.empty())
     say("{} these settings: {}", no_place, fmt::join(settings, ", "));
+  if (const std::string fallbacks = losses.fallbacks.text(); !fallbacks.empty()) say("{}", fallbacks);
   report(flags, load_model(flags.out), dtype, flags.out);
 }
 

@@ -39,6 +39,7 @@ void generate(GenerateFlags flags) {
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
+  tell_fallbacks(model, flags.dtype, flags.common.quiet);
   const auto length = static_cast<int64_t>(prompt.size());
   // A context may be far longer than any text that is asked for.
   GeneratorShape shape{.capacity = length + config.most_new_tokens(length),

@@ -68,6 +68,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
 
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
+  tell_fallbacks(model, flags.dtype, flags.common.quiet);
   check_fits(model, folder, prepared.shape, backend->facts());
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
     tune_generation(*backend, model, prepared.shape, std::span(&prepared.prompt, 1), tuning, observer);

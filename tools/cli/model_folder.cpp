@@ -10,6 +10,7 @@
 #include "models/families/registry.h"
 #include "models/model_files.h"
 #include "models/parameters.h"
+#include "models/stored_weights.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
 #include "runtime/files/torch_weights.h"
@@ -92,6 +93,11 @@ Model model_to_generate(const std::filesystem::path& folder, const std::string& 
   store_weights_as(model, folder, dtype);
   if (adapter) adapter->adapt(model);
   return model;
+}
+
+void tell_fallbacks(const Model& model, const std::string& dtype, bool quiet) {
+  if (dtype.empty() || quiet) return;
+  if (const std::string text = fallbacks_of(model, weight_type(dtype)).text(); !text.empty()) say("{}", text);
 }
 
 void check_reads_text(const Model& model, const std::string& given) {

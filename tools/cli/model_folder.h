@@ -32,6 +32,9 @@ std::optional<DType> cache_type(const std::string& name);
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype,
                         const AdapterFiles* adapter = nullptr);
 
+/// Says which weights of such a model are in another type than `dtype`, since their rows are no whole blocks of it.
+void tell_fallbacks(const Model& model, const std::string& dtype, bool quiet);
+
 /// Throws Error, naming what was `given`, for a model that reads sound.
 void check_reads_text(const Model& model, const std::string& given);
 

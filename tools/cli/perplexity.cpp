@@ -162,6 +162,8 @@ void perplexity(const PerplexityFlags& flags) {
     shape.rows = std::clamp<int64_t>(flags.batch_tokens / longest, 1, std::ssize(windows));
   shape.sources = shape.rows;
   if (other) check_both_fit(own, *other, shape, backend->facts());
+  tell_fallbacks(own.model, flags.dtype, flags.common.quiet);
+  if (other) tell_fallbacks(other->model, flags.against_dtype, flags.common.quiet);
   own.load(*backend, shape, flags.common.quiet);
   if (other) other->load(*backend, shape, flags.common.quiet);
 

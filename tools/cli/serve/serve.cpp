@@ -63,6 +63,7 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
   Front front(flags, name_of(flags, folder));
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
+  tell_fallbacks(model, flags.dtype, flags.common.quiet);
   GeneratorShape shape{.rows = flags.slots,
                        .capacity = flags.context,
                        .choices = search->choices(),
