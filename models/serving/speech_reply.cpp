@@ -12,13 +12,6 @@ namespace {
 
 double in_milliseconds(double seconds) { return std::round(seconds * 1000) / 1000; }
 
-/// All that was said, as the reference joins it: segments bring their blanks along.
-std::string text_of(const SpeechReply& reply) {
-  std::string text;
-  for (const SpeechSegment& segment : reply.segments) text += segment.text;
-  return one_line(std::move(text));
-}
-
 nlohmann::json json_of(const SpeechSegment& segment, size_t number) {
   return {{"id", number},
           {"seek", std::llround(segment.window * 100)},  // in the reference's frames of 10 ms
@@ -37,7 +30,7 @@ nlohmann::json verbose_json_of(const SpeechReply& reply, bool translated) {
   return {{"task", translated ? "translate" : "transcribe"},
           {"language", reply.language},
           {"duration", in_milliseconds(reply.seconds)},
-          {"text", text_of(reply)},
+          {"text", whole_text(reply.segments)},
           {"segments", std::move(segments)}};
 }
 
@@ -52,9 +45,9 @@ std::string subtitles_of(const SpeechReply& reply, TranscriptFormat format) {
 
 std::string body_of(const SpeechReply& reply, const SpeechRequest& request) {
   switch (request.format) {
-    case SpeechFormat::json: return text_of(nlohmann::json{{"text", text_of(reply)}});
+    case SpeechFormat::json: return text_of(nlohmann::json{{"text", whole_text(reply.segments)}});
     case SpeechFormat::verbose_json: return text_of(verbose_json_of(reply, request.task.translate));
-    case SpeechFormat::text: return text_of(reply) + '\n';
+    case SpeechFormat::text: return whole_text(reply.segments) + '\n';
     case SpeechFormat::srt: return subtitles_of(reply, TranscriptFormat::srt);
     case SpeechFormat::vtt: return subtitles_of(reply, TranscriptFormat::vtt);
   }

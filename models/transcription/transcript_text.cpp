@@ -1,6 +1,7 @@
 #include "models/transcription/transcript_text.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -41,6 +42,26 @@ std::string segment_text(const SpeechSegment& segment, TranscriptFormat format, 
   const char point = format == TranscriptFormat::srt ? ',' : '.';
   const std::string heading = format == TranscriptFormat::srt ? fmt::format("{}\n", number) : "";
   return fmt::format("{}{} --> {}\n{}\n\n", heading, clock(segment.begin, point), clock(segment.end, point), text);
+}
+
+std::string whole_text(std::span<const SpeechSegment> segments) {
+  std::string text;
+  for (const SpeechSegment& segment : segments) text += segment.text;
+  return one_line(std::move(text));
+}
+
+nlohmann::json segment_json(const SpeechSegment& segment) {
+  nlohmann::json json{{"begin", std::round(segment.begin * 1000) / 1000},
+                      {"end", std::round(segment.end * 1000) / 1000},
+                      {"text", one_line(segment.text)}};
+  if (!segment.language.empty()) json["language"] = segment.language;
+  return json;
+}
+
+nlohmann::json transcript_json(std::span<const SpeechSegment> segments, const std::string& language) {
+  auto list = nlohmann::json::array();
+  for (const SpeechSegment& segment : segments) list.push_back(segment_json(segment));
+  return {{"text", whole_text(segments)}, {"language", language}, {"segments", std::move(list)}};
 }
 
 }  // namespace vkformer

@@ -1,6 +1,7 @@
 #pragma once
 // A transcript as text, and as the two formats of subtitles that players read.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 #include "models/transcription/segments.h"
@@ -21,5 +22,12 @@ std::string one_line(std::string text);
 std::string_view transcript_heading(TranscriptFormat format);
 /// A segment, the `number`th from 1 on, with its line ends. Its text is one line.
 std::string segment_text(const SpeechSegment& segment, TranscriptFormat format, int64_t number);
+/// All that was said, on one line, as the reference joins it: segments bring their blanks along.
+std::string whole_text(std::span<const SpeechSegment> segments);
+
+/// {"begin", "end", "text"}, and "language" where the model tells languages apart.
+nlohmann::json segment_json(const SpeechSegment& segment);
+/// {"text", "language", "segments"} of a recording.
+nlohmann::json transcript_json(std::span<const SpeechSegment> segments, const std::string& language);
 
 }  // namespace vkformer

@@ -21,6 +21,24 @@ for more in "" "--beams 1" "--no-times" "--format srt" "--format vtt" "--json" "
 done
 accept "$vkformer" transcribe ear "$recording" tones/test/*.wav --out texts
 [[ $(find texts -name '*.txt' | wc -l) == 3 ]] || fail "a file for each recording: $(ls texts)"
+# A line a recording, which can be scored; where nothing is said it is empty. (Nothing but times is left to that model.)
+cp -r "ear/$(cat ear/latest)" mute
+echo "{\"suppress_tokens\": [$(seq -s , 0 264)]}" >mute/generation_config.json
+accept "$vkformer" transcribe ear tones/test/*.wav --per-file
+[[ $(wc -l <out) == 2 && $(grep -c . out) == 2 ]] || fail "a line for each recording: $(cat out)"
+cp out heard.txt
+printf '1 2\n3 4\n' >right.txt
+accept "$vkformer" score --metric wer right.txt heard.txt
+accept "$vkformer" transcribe mute tones/test/*.wav --per-file
+[[ $(wc -l <out) == 2 && $(grep -c . out) == 0 ]] || fail "silence is no empty line: $(cat out)"
+accept "$vkformer" transcribe ear tones/test/*.wav --per-file --json
+[[ $(grep -c '"file":.*"language":.*"segments":\[{"begin":.*"text":' out) == 2 ]] || fail "an object for each recording: $(cat out)"
+accept "$vkformer" transcribe mute "$recording" --per-file --json
+grep -q '"file":.*"segments":\[\],"text":""' out || fail "an object of silence: $(cat out)"
+accept "$vkformer" transcribe mute tones/test/*.wav --json
+[[ $(grep -c '"begin":0.0,"end":[0-9.]*,"file":.*"text":""' out) == 2 ]] || fail "silence leaves no trace: $(cat out)"
+refuse 2 "--format srt excludes --json" "$vkformer" transcribe ear "$recording" --format srt --json
+refuse 2 "--format vtt excludes --per-file" "$vkformer" transcribe ear "$recording" --format vtt --per-file
 accept "$vkformer" train --from ear --speech tones/train.jsonl --batch-tokens 400 --iterations 1 --lora r=2 --out adapter
 accept "$vkformer" transcribe ear "$recording" --adapter adapter
 needs_stdout "$vkformer" transcribe ear "$recording" --format vtt

@@ -1,7 +1,10 @@
 #include "tools/cli/answer_grammar.h"
 
+#include <algorithm>
+
 #include "models/constraint/json_schema.h"
 #include "runtime/check.h"
+#include "tools/cli/output.h"
 #include "tools/cli/text_argument.h"
 
 namespace vkformer {
@@ -20,6 +23,16 @@ std::shared_ptr<GrammarTokens> answer_grammar(const GenerateFlags& flags, const 
   if (!grammar) return nullptr;
   check(tokenizer != nullptr, "a grammar is one of text, but the model's folder has no tokenizer.json");
   return std::make_shared<GrammarTokens>(*std::move(grammar), token_bytes(*tokenizer));
+}
+
+bool hides_prompt(const GenerateFlags& flags) {
+  return flags.no_display_prompt || std::ranges::any_of(std::initializer_list{"--grammar", "--grammar-file",
+                                                                              "--json-schema", "--json-schema-file"},
+                                                        [&](const char* flag) { return flags.given.contains(flag); });
+}
+
+void tell_broken_form(const TextEnd& end) {
+  if (!end.whole) say("the text ends before its form is complete; give it more tokens (-n)");
 }
 
 }  // namespace vkformer

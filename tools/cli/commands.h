@@ -98,6 +98,7 @@ struct GenerateFlags {
   std::vector<std::string> logit_bias;  ///< "15043+1.5", "2-inf"
   std::string grammar, grammar_file;    ///< that the text keeps to, as GBNF
   std::string schema, schema_file;      ///< of the JSON that the text is
+  bool no_display_prompt = false;       ///< what is written alone is printed, as it is anyway where it has a form
   bool answers = false;                 ///< of any length, in a conversation of any length, unless --tokens says
   // Ids instead of text: greedy or beam search.
   std::vector<std::string> ids;
@@ -325,6 +326,7 @@ struct TranscribeFlags {
   std::string prompt;                   ///< what was said before
   bool translate = false;               ///< into English
   bool no_times = false;
+  bool per_file = false;  ///< a line a recording
   int64_t beams = 5;
   std::string format = "text";  ///< or "srt", "vtt"
   std::string out;              ///< folder for a file a recording; empty: stdout

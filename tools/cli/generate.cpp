@@ -55,14 +55,14 @@ void generate(GenerateFlags flags) {
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
 
   const auto continuation = tokenizer.stream(prompt);
-  std::string text = flags.prompt;
+  std::string completion;
   const auto emit = [&](const std::string& piece) {
-    text += piece;
+    completion += piece;
     if (flags.common.json) return;
     print("{}", piece);
     check_output();  // a reader that went away wants no more
   };
-  if (!flags.common.json) print("{}", flags.prompt);
+  if (!flags.common.json && !hides_prompt(flags)) print("{}", flags.prompt);
   const double start = now();
   double first_token = 0;
   int64_t generated = 0;
@@ -93,11 +93,13 @@ void generate(GenerateFlags flags) {
     logits = generator.prefill(recent(std::max<int64_t>(1, generator.capacity() / 2)));
   }
   emit(continuation({}));
+  const TextEnd end = end_of(config, search->ids(0).subspan(prompt.size()), length);
   const double rest = now() - start - first_token;
   const double speed = generated > 1 ? static_cast<double>(generated - 1) / rest : 0;
   if (flags.common.json) {
-    nlohmann::json row{
-        {"text", text}, {"tokens", generated}, {"seconds_to_first_token", first_token}, {"tokens_per_second", speed}};
+    nlohmann::json row{{"text", flags.prompt + completion},     {"completion", completion},
+                       {"finish_reason", end.reason()},         {"tokens", generated},
+                       {"seconds_to_first_token", first_token}, {"tokens_per_second", speed}};
     if (config.do_sample) row["seed"] = config.seed;
     print("{}\n", row.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
@@ -106,6 +108,7 @@ void generate(GenerateFlags flags) {
   if (!flags.common.quiet)
     say("first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens{}){}", first_token * 1e3, speed, generated,
         config.do_sample ? fmt::format(", seed {}", config.seed) : "", note);
+  tell_broken_form(end);
   report_profile(*backend, flags.common, generator);
   check_no_end_asked("the text ends before it was complete");
 }

@@ -24,31 +24,56 @@ namespace vkformer {
 
 namespace {
 
-/// What was asked for as text is printed as text; ids, too, with their text behind a tab where there is a tokenizer.
-void print_results(const std::vector<std::vector<Hypothesis>>& results, const PromptText* tokenizer, bool as_text,
-                   const GenerationConfig& config, bool json) {
+/// As what goes on from `prompt`.
+std::string continued(const PromptText& tokenizer, std::span<const int32_t> prompt, std::span<const int32_t> ids) {
+  const auto stream = tokenizer.stream(prompt);
+  std::string text;
+  for (const int32_t id : ids) text += stream(id);
+  return text + stream({});
+}
+
+/// How results are printed.
+struct Printing {
+  const PromptText* tokenizer = nullptr;  ///< nullptr: there is none
+  bool as_text = false;  ///< what was asked for as text; ids, too, with their text behind a tab where there is one
+  bool json = false;
+  bool goes_on = true;      ///< from its prompt, as a decoder's text does,
+  bool with_prompt = true;  ///< which is printed, too
+};
+
+/// `prompts`: tokens of each; behind an encoder 1, the start id.
+void print_results(const std::vector<std::vector<Hypothesis>>& results, const std::vector<size_t>& prompts,
+                   const GenerationConfig& config, const Printing& printing) {
+  const PromptText* tokenizer = printing.tokenizer;
   auto rows = nlohmann::json::array();
   for (size_t source = 0; source < results.size(); ++source)
     for (const Hypothesis& hypothesis : results[source]) {
-      std::span<const int32_t> ids = hypothesis.ids;
-      if (tokenizer && !ids.empty() && config.ends(ids.back())) ids = ids.first(ids.size() - 1);
-      const std::string text = tokenizer ? tokenizer->decode(ids) : "";
-      if (json) {
-        rows.push_back({{"source", source}, {"ids", hypothesis.ids}});
+      const std::span<const int32_t> all = hypothesis.ids;
+      const auto prompt = all.first(prompts[source]), written = all.subspan(prompt.size());
+      const TextEnd end = end_of(config, written, std::ssize(prompt));
+      tell_broken_form(end);
+      const bool ended = tokenizer && !written.empty() && config.ends(written.back());
+      const std::span<const int32_t> ids = all.first(all.size() - (ended ? 1 : 0));
+      const auto behind_prompt = [&] { return continued(*tokenizer, prompt, ids.subspan(prompt.size())); };
+      if (printing.json) {
+        rows.push_back({{"source", source}, {"ids", all}, {"finish_reason", end.reason()}});
         if (config.num_beams > 1) rows.back()["score"] = hypothesis.score;
-        if (tokenizer) rows.back()["text"] = text;
+        if (tokenizer) rows.back()["text"] = tokenizer->decode(ids);
+        if (tokenizer && printing.goes_on) rows.back()["completion"] = behind_prompt();
         continue;
       }
+      const std::string text = !tokenizer ? "" : printing.with_prompt ? tokenizer->decode(ids) : behind_prompt();
       const std::string on_one_line = printable(text, 6 * text.size() + 8);
       if (config.num_beams > 1) print("{:.4f}  ", hypothesis.score);
-      if (as_text && config.num_beams > 1)
+      if (printing.as_text && config.num_beams > 1)
         print("{}\n", on_one_line);
-      else if (as_text)
+      else if (printing.as_text)
         print("{}\n", text);
       else
-        vkformer::print("{}{}\n", fmt::join(hypothesis.ids, ","), tokenizer ? '\t' + on_one_line : "");
+        vkformer::print("{}{}\n", fmt::join(printing.with_prompt ? all : written, ","),
+                        tokenizer ? '\t' + on_one_line : "");
     }
-  if (json) print("{}\n", rows.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
+  if (printing.json) print("{}\n", rows.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void search(const GenerateFlags& flags, const std::filesystem::path& folder, std::vector<std::vector<int32_t>> given,
@@ -62,6 +87,8 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
   if (auto grammar = answer_grammar(flags, tokenizer ? &tokenizer->target() : nullptr))
     config.constraint =
         std::make_shared<GrammarConstraint>(std::move(grammar), config.eos_token_ids, model.has_encoder());
+  std::vector<size_t> prompts;
+  for (const auto& ids : given) prompts.push_back(model.has_encoder() ? 1 : ids.size());
   PreparedSearch prepared = prepare_search(model, config, std::move(given));
   prepared.shape.cache_type = cache_type(flags.cache_dtype);
   const Weights weights(model.parameters, folder);
@@ -80,8 +107,12 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
   int64_t steps = 0;
   run_search(generator, prepared, [&](std::span<const float>) { bar.show(++steps, "tokens at most"); });
   bar.clear();
-  print_results(prepared.search->results(), tokenizer ? &tokenizer->target() : nullptr, as_text, config,
-                flags.common.json);
+  print_results(prepared.search->results(), prompts, config,
+                {.tokenizer = tokenizer ? &tokenizer->target() : nullptr,
+                 .as_text = as_text,
+                 .json = flags.common.json,
+                 .goes_on = !model.has_encoder(),
+                 .with_prompt = model.has_encoder() || !hides_prompt(flags)});
   if (config.do_sample && !flags.common.quiet) say("seed {}", config.seed);
 
   report_profile(*backend, flags.common, generator);

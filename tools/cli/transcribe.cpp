@@ -1,6 +1,5 @@
 // `vkformer transcribe`: what is said in recordings, by Whisper.
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -19,7 +18,7 @@ namespace vkformer {
 
 namespace {
 
-/// Where the segments of one recording go: to stdout as they come, or into a file in the end.
+/// Where the segments of one recording go: to stdout as they come, or all together in the end.
 class Transcript {
  public:
   Transcript(const TranscribeFlags& flags, std::filesystem::path recording)
@@ -29,16 +28,22 @@ class Transcript {
 
   void add(const SpeechSegment& segment) {
     ++count_;
-    if (!flags_.common.json) return put(segment_text(segment, format_, count_));
-    nlohmann::json line{{"begin", std::round(segment.begin * 1000) / 1000},
-                        {"end", std::round(segment.end * 1000) / 1000},
-                        {"text", one_line(segment.text)}};
-    if (!segment.language.empty()) line["language"] = segment.language;
-    if (flags_.recordings.size() > 1) line["file"] = recording_.string();
-    put(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+    if (flags_.per_file)
+      segments_.push_back(segment);
+    else if (flags_.common.json)
+      put_row(segment_json(segment), flags_.recordings.size() > 1);
+    else
+      put(segment_text(segment, format_, count_));
   }
 
-  void finish() const {
+  /// `language`: that was heard in all of its `seconds`.
+  void finish(const std::string& language, double seconds) {
+    if (flags_.per_file && !flags_.common.json)
+      put(whole_text(segments_) + '\n');
+    else if (flags_.per_file)
+      put_row(transcript_json(segments_, language), true);
+    else if (flags_.common.json && count_ == 0)  // else nobody would see that it was read
+      put_row(segment_json({.end = seconds, .language = language}), flags_.recordings.size() > 1);
     if (flags_.out.empty()) return;
     const char* ending = flags_.common.json                 ? ".jsonl"
                          : format_ == TranscriptFormat::srt ? ".srt"
@@ -50,6 +55,10 @@ class Transcript {
   }
 
  private:
+  void put_row(nlohmann::json row, bool named) {
+    if (named) row["file"] = recording_.string();
+    put(row.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+  }
   void put(std::string_view text) {
     if (!flags_.out.empty()) {
       text_ += text;
@@ -62,7 +71,8 @@ class Transcript {
   const TranscribeFlags& flags_;
   std::filesystem::path recording_;
   TranscriptFormat format_;
-  std::string text_;
+  std::string text_;  ///< for a file
+  std::vector<SpeechSegment> segments_;
   int64_t count_ = 0;
 };
 
@@ -93,14 +103,14 @@ void transcribe(const TranscribeFlags& flags) {
     const double seconds = static_cast<double>(samples.size()) / static_cast<double>(rate);
     Transcript transcript(flags, recording);
     Progress bar(static_cast<int64_t>(seconds), flags.common.quiet || flags.out.empty());
-    transcriber.transcribe(
+    const std::string language = transcriber.transcribe(
         samples, task, [&](const SpeechSegment& segment) { transcript.add(segment); },
         [&](double done) {
           bar.show(static_cast<int64_t>(done), "s heard");
           check_written();
         });
     bar.clear();
-    transcript.finish();
+    transcript.finish(language, seconds);
     heard += seconds;
   }
   report_profile(*backend, flags.common, transcriber.generator());

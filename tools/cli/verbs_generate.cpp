@@ -141,13 +141,21 @@ void add_transcribe(CLI::App& app) {
   command->add_option("--format", flags->format, "text, srt or vtt (subtitles)")
       ->check(CLI::IsMember({"text", "srt", "vtt"}))
       ->capture_default_str();
+  command->add_flag("--per-file", flags->per_file,
+                    "a line for each recording, empty where nobody speaks, as 'score --metric wer' wants them; with "
+                    "--json an object for each");
   command->add_flag("--no-times", flags->no_times, "a segment for each window of 30 s: no times are written");
   command->add_option("--out", flags->out, "write FOLDER/RECORDING.txt (.srt, .vtt, .jsonl) instead of stdout")
       ->type_name("FOLDER");
   add_weight_dtype(*command, flags->dtype, "type of the weights in the device's memory (default: f32)");
   add_cache_dtype(*command, flags->cache_dtype);
   add_adapter(*command, flags->adapter);
-  command->callback([flags] { transcribe(*flags); });
+  command->callback([flags] {
+    for (const auto& [given, other] : {std::pair{flags->common.json, "--json"}, {flags->per_file, "--per-file"}})
+      if (given && flags->format != "text")
+        throw UsageError(fmt::format("--format {} excludes {}; give one of them", flags->format, other));
+    transcribe(*flags);
+  });
 }
 
 void add_generate(CLI::App& app) {
@@ -169,6 +177,8 @@ void add_generate(CLI::App& app) {
       ->capture_default_str();
   add_sampling_flags(*command, *flags);
   add_grammar_flags(*command, *flags);
+  command->add_flag("--no-display-prompt", flags->no_display_prompt,
+                    "print what is written behind the prompt alone, as is done anyway where it has a form");
   CLI::Option* ids =
       command
           ->add_option("--ids", flags->ids,
@@ -178,7 +188,7 @@ void add_generate(CLI::App& app) {
           ->excludes(prompt);
   add_text_file(*command, flags->file, {prompt, ids});
   add_beam_flags(*command, *flags);
-  command->add_option("--return", flags->returned, "with --beams: hypotheses of each source to print")
+  command->add_option("--return,--n-best", flags->returned, "with --beams: hypotheses of each source to print")
       ->check(CLI::Range(1, 1024))
       ->group("Beam search");
   command->callback([flags, command] {
