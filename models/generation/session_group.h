@@ -19,6 +19,8 @@ class SessionGroup {
   const GeneratorShape& shape() const { return members_.front().generator.shape(); }
   GenerationSession& session(size_t i) { return members_[i].session; }
   Generator& generator(size_t i) { return members_[i].generator; }
+  /// Whether the model has positions for no longer ones.
+  bool is_longest() const { return model_.context > 0 && shape().capacity + 8 > model_.context; }
   int64_t cache_bytes() const { return cache_bytes_; }  ///< of all
   /// Compiles what decodes.
   void prepare();

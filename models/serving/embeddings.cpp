@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/embedding/embedder.h"
+#include "models/serving/request_slips.h"
 #include "models/text/precompiled_charsmap.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -32,7 +33,9 @@ json numbers_of(const std::vector<float>& embedding, bool base64) {
 }  // namespace
 
 EmbeddingRequest parse_embedding_request(std::string_view body) {
-  const JsonObject object = JsonObject::parse(body, "the request");
+  JsonObject object = JsonObject::parse(body, "the request");
+  const auto known = std::make_shared<FieldNames>();
+  object.keep_asked(known);
   check(object.has("input"), "\"input\" is missing");
   const json& input = object.value()["input"];
   const json list = input.is_array() ? input : json::array({input});
@@ -52,6 +55,7 @@ EmbeddingRequest parse_embedding_request(std::string_view body) {
         in_quotes(prompt));
   request.query = prompt == "query";
   if (object.has("dimensions")) request.dimensions = require_integer(object, "dimensions", 1, INT32_MAX);
+  refuse_slips(object, *known);
   return request;
 }
 

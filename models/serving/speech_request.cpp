@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "models/serving/request_slips.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
@@ -57,7 +58,16 @@ SpeechFormat format_in(std::span<const FormField> form) {
 }  // namespace
 
 SpeechRequest parse_speech_request(std::span<const FormField> form, bool translate) {
+  FieldNames fields, known{"file",
+                           "language",
+                           "prompt",
+                           "response_format",
+                           "temperature",
+                           "timestamp_granularities",
+                           "timestamp_granularities[]"};
+  for (const auto& [name, neutral] : neutral_fields) known.emplace(name);
   for (const FormField& field : form) {
+    fields.emplace(field.name);
     for (const auto& [name, neutral] : neutral_fields)
       check(field.name != name || field.value == neutral, "{} must be {} or left out: nothing else is supported",
             in_quotes(name), in_quotes(neutral));
@@ -65,6 +75,7 @@ SpeechRequest parse_speech_request(std::span<const FormField> form, bool transla
     check(!granularity || field.value == "segment", "{} is {}; times of segments (\"segment\") are all that there are",
           in_quotes(field.name), in_quotes(field.value));
   }
+  refuse_slips(fields, known);
   const FormField* file = field_of(form, "file");
   check(file != nullptr, "the form has no \"file\", the recording to be written down");
   std::string language = text_in(form, "language");

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "models/constraint/json_schema.h"
+#include "models/serving/request_slips.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
@@ -21,7 +22,7 @@ const nlohmann::json& neutral_values() {
     "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
     "dry_multiplier": 0, "dynatemp_range": 0, "lora": [], "typical": 1, "tfs_z": 1, "top_n_sigma": -1, "samplers": null,
     "stop_token_ids": [], "bad_words": [], "allowed_token_ids": null, "prompt_logprobs": null,
-    "truncate_prompt_tokens": null, "return_tokens_as_token_ids": false, "use_beam_search": false, "length_penalty": 1, "guided_json": null,
+    "top_a": 0, "truncate_prompt_tokens": null, "return_tokens_as_token_ids": false, "use_beam_search": false, "length_penalty": 1, "guided_json": null,
     "guided_regex": null, "guided_choice": null, "guided_grammar": null, "structured_outputs": null,
     "continue_final_message": false, "add_generation_prompt": true})");
   return values;
@@ -251,7 +252,9 @@ GenerationConfig TextRequest::over(GenerationConfig config) const {
 }
 
 TextRequest parse_chat_request(std::string_view body) {
-  const JsonObject json = JsonObject::parse(body, "the request");
+  JsonObject json = JsonObject::parse(body, "the request");
+  const auto known = std::make_shared<FieldNames>();
+  json.keep_asked(known);
   const auto ordered = nlohmann::ordered_json::parse(body);
   TextRequest request = settings_of(json, ordered);
   request.messages = messages_of(json, ordered);
@@ -271,11 +274,14 @@ TextRequest parse_chat_request(std::string_view body) {
   }
   if (json.has("reasoning_effort"))
     request.template_variables["reasoning_effort"] = require_string(json, "reasoning_effort");
+  refuse_slips(json, *known);
   return request;
 }
 
 TextRequest parse_completion_request(std::string_view body) {
-  const JsonObject json = JsonObject::parse(body, "the request");
+  JsonObject json = JsonObject::parse(body, "the request");
+  const auto known = std::make_shared<FieldNames>();
+  json.keep_asked(known);
   TextRequest request = settings_of(json, nlohmann::ordered_json::parse(body));
   check(json.has("prompt"), "\"prompt\" is missing");
   request.prompts = prompts_of(json.value()["prompt"]);
@@ -291,6 +297,7 @@ TextRequest parse_completion_request(std::string_view body) {
     request.likeliest = require_integer(json, "logprobs", 0, most_likeliest);
   check(request.max_tokens != 0 || (request.echo && request.likeliest),
         "\"max_tokens\" is 0, which leaves nothing to answer but with \"echo\" and \"logprobs\"");
+  refuse_slips(json, *known);
   return request;
 }
 

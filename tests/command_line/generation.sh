@@ -87,6 +87,9 @@ printf 'the quick\n' >prompt.txt
 "$vkformer" generate run -p "the quick" -n 5 --temp 0 -q </dev/null >expected
 "$vkformer" generate run -f prompt.txt -n 5 --temp 0 -q </dev/null >out
 cmp -s out expected || fail "-f writes another text: $(cat out)"
+refuse 2 "did you mean --file?" "$vkformer" generate run --prompt-file prompt.txt
+accept "$vkformer" generate run -p "the quick" --beams 2 --n-best 2 -n 3 -q
+[[ $(wc -l <out) == 2 ]] || fail "--n-best: $(cat out)"
 "$vkformer" generate run -p - -n 5 --temp 0 -q <prompt.txt >out
 cmp -s out expected || fail "-p - writes another text: $(cat out)"
 ids=$("$vkformer" tokenize run -p "the quick" | tr ' ' ,)
@@ -95,7 +98,21 @@ ids=$("$vkformer" tokenize run -p "the quick" | tr ' ' ,)
 # Texts of a grammar, whatever the model would write; where there is no end id they end with it.
 form='root ::= ("fox" | "dog") "s"? " jumps"'
 accept "$vkformer" generate run -p "the " --grammar "$form" -q
-grep -qxE 'the (fox|dog)s? jumps' out || fail "not the grammar's text: $(cat out)"
+grep -qxE '(fox|dog)s? jumps' out || fail "not the grammar's text alone: $(cat out)"
+grep "its form" err && fail "a whole text is called broken: $(cat err)"
+accept "$vkformer" generate run -p "the " --grammar "$form" -q --json
+grep -q '"completion": "[^t]' out && grep -q '"text": "the ' out && grep -q '"finish_reason": "stop"' out ||
+  fail "a text of a form in JSON: $(cat out)"
+for asked in "-p the" "-p the --beams 2" "--ids 5"; do
+  # shellcheck disable=SC2086
+  accept "$vkformer" generate run $asked --grammar "$form" -q --json -n 1
+  grep -q '"finish_reason": "length"' out || fail "a text that is cut: $(cat out)"
+  grep -q "ends before its form is complete" err || fail "a broken form goes unseen: $(cat err)"
+done
+accept "$vkformer" generate run -p "the quick" -n 5 --temp 0 -q --no-display-prompt
+[[ "the quick$(cat out)" == "$(cat expected)" ]] || fail "--no-display-prompt: $(cat out)"
+accept "$vkformer" generate run --ids 5,6 -n 2 --temp 0 -q --no-display-prompt
+grep -qE "^[0-9]+(,[0-9]+)?$(printf '\t')" out || fail "--no-display-prompt with --ids: $(cat out)"
 echo "$form" >form.gbnf
 accept "$vkformer" generate run --ids "${ids%%,*}" --beams 3 --grammar-file form.gbnf -q
 grep -qE '(fox|dog)s? jumps$' out || fail "not the grammar's ids: $(cat out)"

@@ -128,6 +128,11 @@ grep -q '"prompt":"the quick "' reply || fail "a conversation as text: $(cat rep
 ask 400 POST /v1/chat/completions '{"messages": '
 ask 400 POST /v1/chat/completions "$question, \"suffix\": \"x\"}"
 grep -q 'suffix' reply || fail "what is not there goes unnamed: $(cat reply)"
+# A slip of the pen is told; what other servers have, and is nothing like ours, is not.
+ask 400 POST /v1/chat/completions "${question/max_tokens/max_tokns}}"
+grep -q 'max_tokns.* says nothing here; did you mean .*max_tokens' reply || fail "a slip: $(cat reply)"
+ask 400 POST /v1/completions '{"prompt": "the", "max_tokens": 1, "temprature": 0}'
+ask 200 POST /v1/completions '{"prompt": "the", "max_tokens": 1, "user": "me", "store": true, "prompt_cache_key": "k", "top_a": 0}'
 ask 400 POST /v1/chat/completions "${question/60/6000}}"
 grep -q 'the context 4096 positions' reply || fail "what does not fit: $(cat reply)"
 ask 400 POST /v1/completions '{"prompt": [99999]}'
@@ -183,6 +188,14 @@ stop
 cat <&"$client" >reply
 exec {client}>&-
 grep -q "the server ends\|DONE" reply || fail "a stream that the server's end cut: $(tail -n 5 reply)"
+
+# A model of few positions.
+accept "${train[@]}" --out few
+start few --context 999 --temp 0
+grep -q "the model has 16 positions, so that is the context" log || fail "another context than was asked for: $(cat log)"
+ask 400 POST /v1/completions '{"prompt": "the quick brown fox jumps over the lazy dog"}'
+grep -q "16 positions; shorten it, for the model has no more" reply || fail "advice that can't help: $(cat reply)"
+stop
 
 # Who waits, and who is told that too many do.
 start run --slots 1 --waiting 1 --seed 7 --temp 1 --quiet

@@ -76,6 +76,8 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
   SessionGroup group(*backend, model, store, shape);
   group.prepare();
   load_weights(weights, model, adapter.get(), *store, flags.common.quiet);
+  if (given("--context") && model.context > 0 && model.context < flags.context && !flags.common.quiet)
+    say("the model has {} positions, so that is the context", model.context);
   TextSlots slots(group, tokenizer, static_cast<size_t>(flags.waiting));
   TextService service(slots, tokenizer, setup ? &*setup : nullptr, config, given("--seed"), model.vocabulary,
                       name_of(flags, folder), flags.common.quiet);

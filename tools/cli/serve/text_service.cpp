@@ -186,9 +186,9 @@ int64_t TextService::room_behind(const std::vector<int32_t>& prompt) const {
 
 void TextService::check_room(const TextRequest& request, const std::vector<int32_t>& prompt,
                              const std::string& name) const {
-  check(room_behind(prompt) >= 1,
-        "{} has {} tokens, the context {} positions; shorten it, or start the server with a larger --context", name,
-        prompt.size(), slots_.capacity());
+  check(room_behind(prompt) >= 1, "{} has {} tokens, the context {} positions; shorten it{}", name, prompt.size(),
+        slots_.capacity(),
+        slots_.is_longest() ? ", for the model has no more" : ", or start the server with a larger --context");
   check(request.max_tokens.value_or(0) <= room_behind(prompt),
         "{} has {} tokens and the answer may have {}, the context {} positions; ask for fewer", name, prompt.size(),
         request.max_tokens.value_or(0), slots_.capacity());

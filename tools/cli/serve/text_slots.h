@@ -23,6 +23,8 @@ class TextSlots {
   ~TextSlots();
   /// Positions of a slot.
   int64_t capacity() const { return group_.shape().capacity; }
+  /// Whether these are all that the model has.
+  bool is_longest() const { return group_.is_longest(); }
   /// Jobs that can be submitted while nobody else asks.
   size_t most_jobs() const { return most_waiting_ + slots_.size(); }
 
