@@ -15,7 +15,9 @@ void add_columns(PairRows& rows, const std::string& line, const std::string& pla
   const size_t tab = line.find('\t');
   check(tab != std::string::npos, "{}: no tab; each line must be a source, a tab and a target", place);
   rows.sources.push_back(line.substr(0, tab));
-  rows.targets.push_back(line.substr(tab + 1, line.find('\t', tab + 1) - tab - 1));
+  const size_t end = line.find('\t', tab + 1);
+  rows.targets.push_back(line.substr(tab + 1, end - tab - 1));
+  rows.wider += end != std::string::npos;
 }
 
 /// Where the texts of an object are.

@@ -10,6 +10,7 @@ namespace vkformer {
 /// Of line i of a file.
 struct PairRows {
   std::vector<std::string> sources, targets;
+  size_t wider = 0;                              ///< lines of a .tsv with further columns, which say nothing here
   std::string source_language, target_language;  ///< keys of "translation"; empty: the rows have none
 };
 

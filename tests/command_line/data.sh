@@ -20,7 +20,7 @@ refuse 2 "excludes" "$vkformer" encode tokens none.txt -p "the fox"
 refuse 2 "excludes" "$vkformer" decode tokens none.txt --ids 1
 accept "$vkformer" decode tokens --ids "$("$vkformer" encode tokens -p "<|endoftext|>")" --special
 [[ $(cat out) == "<|endoftext|>" ]] || fail "decode --special: $(cat out)"
-refuse 1 "none with the id 270" "$vkformer" decode tokens --ids 3,270
+refuse 1 "--ids: the tokenizer has 270 tokens and none with the id 270" "$vkformer" decode tokens --ids 3,270
 printf 'the\n\nfox\n' >gap.txt
 "$vkformer" encode tokens <gap.txt | "$vkformer" decode tokens | cmp -s - gap.txt || fail "an empty line does not come back"
 refuse 1 "is not a list of token ids" "$vkformer" decode tokens --ids 3,x
@@ -85,7 +85,7 @@ tr -d ' \n' <out | grep -q '"lower_case":true,"wer":{"deletions":1,"insertions":
 refuse 2 "nonsense" "$vkformer" score --metric nonsense text.txt text.txt
 
 # Corpora.
-refuse 2 "subcommand" "$vkformer" data
+refuse 1 "text.txt/z: Not a directory" "$vkformer" data numbers en de --to 999 --out text.txt/z
 refuse 2 "two languages" "$vkformer" data numbers en en --out numbers
 refuse 2 "too few" "$vkformer" data numbers en de --pairs 5 --out numbers
 refuse 1 'language "gl"; it has them for en' env LC_ALL=de_DE.UTF-8 "$vkformer" data numbers en gl --out numbers

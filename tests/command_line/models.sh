@@ -112,6 +112,7 @@ for text in '\u001b[31mred\u001b]0;title\u0007' '\u0000nul' "$long"; do
   [[ $(cat out err | wc -c) -lt 2000 ]] || fail "a long name makes a long message: $(wc -c out err)"
   [[ $(cat out err | tr -d '\n' | LC_ALL=C tr -dc '\000-\037' | wc -c) == 0 ]] || fail "control characters of a file: $(od -c err | head)"
 done
+refuse 1 "text.txt is a file of another kind; give folders" "$vkformer" verify text.txt
 if command -v script >/dev/null; then
   # Results, which are escaped on a terminal only, and messages.
   name=$'odd \e[31m\u009b1m'

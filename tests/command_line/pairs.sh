@@ -63,6 +63,11 @@ for file in pairs.tsv pairs.jsonl; do
   rm -r new
 done
 refuse 1 "pairs.a: one file of pairs" "$vkformer" train translator.json --pairs pairs.a --out new
+sed '2s/$/\tsomebody/' pairs.tsv >wide.tsv
+accept "$vkformer" train translator.json --pairs wide.tsv "${one[@]}" --out new
+cmp "new/$(cat new/latest)/model.safetensors" weights || fail "a third column changes a training"
+[[ $(grep -c "wide.tsv: 1 line with more than two columns" err) == 1 ]] || fail "a third column goes unseen: $(cat err)"
+rm -r new
 sed -i 3d pairs.tsv && echo no tab >>pairs.tsv
 refuse 1 "pairs.tsv:30: no tab" "$vkformer" train translator.json --pairs pairs.tsv --out new
 # Each side with a vocabulary of its own; the targets' has no small letters.

@@ -18,6 +18,10 @@ echo '{"pipelines": "x"}' >odd.json
 refuse 1 'odd.json: "pipelines" must be an array' "$vkformer" pipelines --judge odd.json
 echo '{"failed": 0, "run": "r", "driver": "d", "pipelines": [{"kernel": "matmul_tile", "variant": "f32", "constants": ["x"]}]}' >odd.json
 refuse 1 'odd.json, pipelines.0.: "constants" must be an array of numbers' "$vkformer" conform --matrix odd.json
+echo '{"failed": 0, "run": "r", "driver": "d", "pipelines": []}' >one.json
+refuse 1 "more (! in the table)" "$vkformer" conform --matrix one.json
+(($(wc -c <err) < 1000)) || fail "a long line: $(cat err)"
+grep -qE '^matmul_tile .* 0 !' out || fail "no mark of what is not proved: $(cat out)"
 refuse 2 "the file is there, and belongs to what this command reads" "$vkformer" pipelines --facts chip.json --report chip.json
 refuse 2 "is too large" "$vkformer" pipelines 1x32x2:16:16 --prompt 18446744073709551616
 

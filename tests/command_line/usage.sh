@@ -13,7 +13,17 @@ refuse 2 "did you mean --pairs?" "$vkformer" train small.json --train-sets a b
 refuse 2 "has no option --zzz; see 'vkformer bench --help'" "$vkformer" bench --zzz 0.5
 refuse 2 '"text" is one word too much' "$vkformer" generate run -p some text
 refuse 2 "train --from $fixtures/gpt2" "$vkformer" train "$fixtures/gpt2" --data text.txt --out run
-accept "$vkformer" --help
+refuse 2 'data has no verb "foo"; it has numbers and tones; see' "$vkformer" data foo
+refuse 2 "which verb of data? numbers or tones; see" "$vkformer" data
+accept "$vkformer" generate --help
+cp out told
+accept "$vkformer" help generate
+cmp -s out told || fail "help generate: $(cat out)"
+refuse 2 "there is no verb" "$vkformer" help nonsense
+# A reader that has seen enough ends a command without a word.
+{ "$vkformer" train --help; echo $? >status; } 2>err | :
+[[ $(cat status) == 1 && ! -s err ]] || fail "a reader that left: status $(cat status), $(cat err)"
+accept "$vkformer" help
 for heading in Train "Use a model" "Model files" "Texts and vocabularies" "Prove a device" Measure; do
   grep -qx "$heading:" out || fail "no heading $heading in the list of verbs: $(cat out)"
 done
@@ -117,6 +127,9 @@ refuse 2 "are of models that write text" "$vkformer" tune "$fixtures/bert_mlm" -
 refuse 2 "did you mean --cache-dtype" "$vkformer" chat "$fixtures/llama" -ctk q8_0
 refuse 2 "--input requires --op" "$vkformer" bench --input 4x4
 refuse 2 "nothing to time" "$vkformer" bench -p 0 -n 0 -b 0
+refuse 2 "--json excludes --op" "$vkformer" bench --op add --input 4 --input 4 --json
+accept "$vkformer" bench -m 1x24x3:100:16 -p 4 -n 0 -b 0 -r 1 --json
+grep -q '^ *[{[]' out || fail "bench --json: $(cat out)"
 refuse 2 "--batch excludes --op" "$vkformer" bench --op add --input 4 --input 4 --batch 2
 refuse 2 "matmul needs its inputs .*--input" "$vkformer" bench --op matmul
 refuse 1 "timestamps" "$vkformer" bench --op add --input 4 --input 4 --device reference
@@ -147,7 +160,7 @@ refuse 2 "plan computes nothing; leave out --tune" "${train[@]}" --plan --tune
 refuse 2 "plan computes nothing; leave out --profile" "${train[@]}" --plan --profile plan.html
 
 # What other tools call verbs, options and types.
-for verb in run quantize help show; do refuse 2 "did you mean" "$vkformer" $verb small.json; done
+for verb in run quantize show; do refuse 2 "did you mean" "$vkformer" $verb small.json; done
 refuse 2 "-d names it" "$vkformer" generate small.json -p a -ngl 99
 refuse 2 "the model is a word of its own, as in 'vkformer generate MODEL'" "$vkformer" generate -m small.json -p a
 for type in F16 half float16 FP16; do

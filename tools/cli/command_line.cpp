@@ -225,14 +225,14 @@ struct Job {
 
 /// What verbs are for, in the order in which they are shown.
 void put_verbs_below_jobs(CLI::App& app) {
-  const Job jobs[] = {
-      {"Train", {"train"}},
-      {"Use a model",
-       {"generate", "chat", "serve", "translate", "transcribe", "classify", "fill", "tag", "answer", "embed", "attention"}},
-      {"Model files", {"info", "perplexity", "convert", "logits"}},
-      {"Texts and vocabularies", {"tokens", "encode", "decode", "data", "score"}},
-      {"Prove a device", {"devices", "ops", "conform", "verify"}},
-      {"Measure", {"bench", "tune", "pipelines", "profile"}}};
+  const Job jobs[] = {{"Train", {"train"}},
+                      {"Use a model",
+                       {"generate", "chat", "serve", "translate", "transcribe", "classify", "fill", "tag", "answer",
+                        "embed", "attention"}},
+                      {"Model files", {"info", "perplexity", "convert", "logits"}},
+                      {"Texts and vocabularies", {"tokens", "encode", "decode", "data", "score"}},
+                      {"Prove a device", {"devices", "ops", "conform", "verify"}},
+                      {"Measure", {"bench", "tune", "pipelines", "profile"}}};
   for (const auto& [heading, verbs] : jobs)
     for (const char* verb : verbs) app.get_subcommand(verb)->group(heading);
 }
@@ -310,6 +310,14 @@ void run_command_line(int argc, char** argv) {
       refuse_empty_paths(*verb);
       refuse_to_replace_inputs(*verb);
     });
+  }
+  // "help VERB" is "VERB --help", and "help" alone "--help".
+  std::string help = "--help";
+  std::vector<char*> words(argv, argv + argc);
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.push_back(help.data());
+    argv = words.data();
   }
   if (argc > 1 && argv[1][0] != '-' &&
       std::ranges::none_of(verbs, [&](CLI::App* verb) { return verb->check_name(argv[1]); }))

@@ -44,8 +44,7 @@ void write_numbers(const NumbersFlags& flags) {
   const std::string languages[] = {flags.source, flags.target};
   const NumberWords words[] = {NumberWords(flags.source), NumberWords(flags.target)};
   const std::filesystem::path folder = flags.out;
-  std::error_code ignored;  // a file that can't be opened tells
-  std::filesystem::create_directories(folder, ignored);
+  std::filesystem::create_directories(folder);
   const auto path = [&](const char* name, size_t side) { return folder / fmt::format("{}.{}", name, languages[side]); };
   for (const CorpusPart& part : corpus_parts)
     for (const size_t side : {size_t{0}, size_t{1}})

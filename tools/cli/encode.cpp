@@ -52,7 +52,7 @@ void decode(const DecodeFlags& flags) {
   const PromptText tokenizer(resolve_tokenizer_folder(flags.model));
   const std::vector<std::string> lines = flags.ids ? std::vector{*flags.ids} : read_lines(flags.file);
   for (size_t i = 0; i < lines.size(); ++i) {
-    const std::string place = flags.ids ? "--ids" : fmt::format("{}:{}:", name_of_lines(flags.file), i + 1);
+    const std::string place = flags.ids ? "--ids:" : fmt::format("{}:{}:", name_of_lines(flags.file), i + 1);
     // encode makes an empty line of an empty line.
     const bool empty = !flags.ids && lines[i].find_first_not_of(' ') == std::string::npos;
     const std::vector<int32_t> ids = empty ? std::vector<int32_t>() : parse_ids(lines[i], place);

@@ -19,6 +19,8 @@ int main(int argc, char** argv) {
   } catch (const vkformer::UsageError& error) {
     vkformer::say("vkformer: {}", error.what());
     return 2;
+  } catch (const vkformer::ReaderLeft&) {
+    return 1;
   } catch (const std::filesystem::filesystem_error& error) {
     const std::string where = error.path1().empty() ? "a file" : vkformer::printable(error.path1().string());
     vkformer::say("vkformer: {}: {}; check the disk and its permissions", where, error.code().message());

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
 namespace vkformer {
@@ -72,6 +71,7 @@ void check_output() {
 }
 
 void check_written() {
+  if (output_error == EPIPE) throw ReaderLeft(std::strerror(output_error));
   check(output_error == 0, "the results can't be written to stdout: {}", std::strerror(output_error));
 }
 

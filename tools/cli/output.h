@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/check.h"
+
 namespace vkformer {
 
 /// Before anything else is opened: a standard stream that is closed gets a descriptor nobody can write to, so that no
@@ -33,13 +35,19 @@ std::string size_text(int64_t bytes);
 /// "1 line", "2 lines".
 std::string counted(int64_t count, const char* noun);
 
+/// Whoever read stdout has seen enough, as `head` has: there is nothing to say to anybody.
+struct ReaderLeft : Error {
+  using Error::Error;
+};
+
 /// Writes to stdout and never throws for that: check_output() tells.
 void print_text(std::string_view text);
 template <class... T>
 void print(fmt::format_string<T...> format, T&&... arguments) {
   print_text(fmt::vformat(format, fmt::make_format_args(arguments...)));
 }
-/// Throws Error when some of what was printed is known to be lost. Flushes nothing: for loops over many results.
+/// Throws Error when some of what was printed is known to be lost, ReaderLeft where nobody reads it any more. Flushes
+/// nothing: for loops over many results.
 void check_written();
 /// Lets readers see what was printed so far.
 void flush_output();

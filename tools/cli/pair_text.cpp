@@ -6,6 +6,7 @@
 #include "models/data/pair_rows.h"
 #include "models/text/languages.h"
 #include "runtime/check.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -20,6 +21,9 @@ TextPairs::TextPairs(const RunFile& source, const RunFile& target)
 
 TextPairs::TextPairs(const RunFile& both) : source_file(both.path), target_file(both.path) {
   PairRows rows = read_pair_rows(both.content, both.path);
+  if (rows.wider > 0)
+    say("{}: {} with more than two columns, of which the further ones are left out", both.path,
+        counted(static_cast<int64_t>(rows.wider), "line"));
   sources = std::move(rows.sources);
   targets = std::move(rows.targets);
   source_language = rows.source_language;

@@ -1,5 +1,7 @@
 #include "tools/cli/usage_messages.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -47,16 +49,25 @@ std::string about_unknown(const CLI::App& verb, const std::string& given) {
                      see_help(verb));
 }
 
-}  // namespace
-
-std::string see_help(const CLI::App& verb) { return fmt::format("see '{} --help'", command_of(verb)); }
-
-std::string about_unknown_verb(const CLI::App& app, const std::string& given) {
+/// With other names that they have. Empty: it has no verbs of its own.
+std::vector<std::string> names_of_verbs(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* verb : app.get_subcommands(std::function<bool(const CLI::App*)>())) {
     names.push_back(verb->get_name());
     for (const std::string& alias : verb->get_aliases()) names.push_back(alias);
   }
+  return names;
+}
+
+}  // namespace
+
+std::string see_help(const CLI::App& verb) { return fmt::format("see '{} --help'", command_of(verb)); }
+
+std::string about_unknown_verb(const CLI::App& app, const std::string& given) {
+  const std::vector<std::string> names = names_of_verbs(app);
+  if (app.get_parent() != nullptr)
+    return fmt::format("{} has no verb {}; it has {}; {}", app.get_name(), in_quotes(given, 60),
+                       fmt::join(names, " and "), see_help(app));
   std::string meant = name_of_foreign_verb(given);
   if (meant.empty()) meant = nearest_name(given, names);
   return fmt::format("there is no verb {}{} {}", in_quotes(given, 60), did_you_mean(meant), see_help(app));
@@ -74,7 +85,11 @@ std::string what_is_wrong(const CLI::App& verb, const CLI::ParseError& error) {
   if (verb.get_parent() == nullptr) return fmt::format("which verb? {}", see_help(verb));
   if (const std::string missing = about_missing_value(verb); !missing.empty())
     return fmt::format("{}; {}", missing, see_help(verb));
-  const std::vector<std::string> unknown = verb.remaining();
+  const std::vector<std::string> unknown = verb.remaining(), below = names_of_verbs(verb);
+  if (!below.empty() && !unknown.empty() && !unknown.front().starts_with('-'))
+    return about_unknown_verb(verb, unknown.front());
+  if (!below.empty() && unknown.empty())
+    return fmt::format("which verb of {}? {}; {}", verb.get_name(), fmt::join(below, " or "), see_help(verb));
   const auto option = std::ranges::find_if(unknown, [](const std::string& word) { return word.starts_with("-"); });
   if (option != unknown.end()) return about_unknown(verb, *option);
   if (!unknown.empty()) return about_unknown(verb, unknown.front());

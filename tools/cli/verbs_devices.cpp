@@ -139,9 +139,9 @@ void add_bench(CLI::App& app) {
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(not_negative())
       ->capture_default_str();
-  add_weight_dtype(
-      *command, flags->dtype,
-      "type of the weights when generating (default: f32; of a .gguf's or a quantised folder's weights the files' own)");
+  add_weight_dtype(*command, flags->dtype,
+                   "type of the weights when generating (default: f32; of a .gguf's or a quantised folder's weights "
+                   "the files' own)");
   add_cache_dtype(*command, flags->cache_dtype);
   add_precision(*command, flags->precision);
   command->add_option("-r,--repetitions", flags->repetitions, "timed runs")
@@ -150,6 +150,7 @@ void add_bench(CLI::App& app) {
   command->add_option("-o,--output", flags->output, "md or json")
       ->check(CLI::IsMember({"md", "json"}))
       ->capture_default_str();
+  command->add_flag("--json", flags->common.json, "the same as -o json")->excludes(command->get_option("--output"));
   CLI::Option* op = command->add_option("--op", flags->op, "time this op instead of a model");
   command
       ->add_option("--input", flags->inputs,
@@ -166,13 +167,14 @@ void add_bench(CLI::App& app) {
   CLI::Option* roof = command->add_flag(
       "--roof", flags->roof, "measure what the device can do at most, and keep it: profiles then show shares of it");
   roof->excludes(op);
-  op->excludes(command->get_option("--output"));
+  for (const char* output : {"--output", "--json"}) op->excludes(command->get_option(output));
   for (const char* of_models : {"--model", "--prompt", "--tokens", "--texts", "--batch", "--dtype", "--cache-dtype",
                                 "--precision", "--profile"}) {
     op->excludes(command->get_option(of_models));
     roof->excludes(command->get_option(of_models));
   }
   command->callback([flags] {
+    if (flags->common.json) flags->output = "json";
     if (flags->roof) return bench_roof(*flags);
     const auto none = [](const auto& sizes) { return std::ranges::all_of(sizes, [](auto size) { return size == 0; }); };
     if (flags->op.empty() && none(flags->prompts) && none(flags->tokens) && flags->batch == 0)

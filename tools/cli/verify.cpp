@@ -28,6 +28,9 @@ std::filesystem::path model_in(const std::filesystem::path& name) {
 void verify(const VerifyFlags& flags) {
   for (const std::string& name : flags.folders)
     check(std::filesystem::exists(name), "{} is not there; give folders of cases or models, or .gguf files", name);
+  for (const std::string& name : flags.folders)
+    check(is_gguf(name) || std::filesystem::is_directory(name),
+          "{} is a file of another kind; give folders of cases or models, or .gguf files", name);
   const bool on_reference = flags.common.device == "reference";
   for (const std::string& name : flags.folders)
     check(model_in(name).empty() || !on_reference,
