@@ -78,6 +78,7 @@ LoadedModel::~LoadedModel() {
     masked_words_.reset();
     tagger_.reset();
     answerer_.reset();
+    ear_.reset();
     weights_ = {};
   });
 }

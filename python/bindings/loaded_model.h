@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <list>
 #include <optional>
+#include <variant>
 
 #include "models/classification/answerer.h"
 #include "models/classification/classifier.h"
@@ -15,6 +16,7 @@
 #include "models/generation/generation_config.h"
 #include "models/id_batch.h"
 #include "models/inspection/attention_maps.h"
+#include "models/transcription/transcriber.h"
 #include "python/bindings/folder_texts.h"
 #include "python/bindings/session.h"
 
@@ -87,6 +89,10 @@ class LoadedModel {
   /// in windows that share half of it.
   std::vector<std::vector<float>> log_probabilities(const std::vector<std::vector<int32_t>>& rows);
 
+  /// transcript_json() of a recording: a file, or samples at the model's rate.
+  using Recording = std::variant<std::filesystem::path, std::span<const float>>;
+  nlohmann::json transcribe(const Recording& recording, const SpeechTask& task, int64_t beams);
+
   struct Writing {
     GenerationConfig config;
     int64_t batch = 8;  ///< prompts side by side
@@ -128,6 +134,13 @@ class LoadedModel {
   std::unique_ptr<MaskedWords> masked_words_;
   std::unique_ptr<Tagger> tagger_;
   std::unique_ptr<Answerer> answerer_;
+  /// What transcribe() hears with.
+  struct Ear {
+    int64_t beams;
+    MelSettings mel;
+    Transcriber transcriber;
+  };
+  std::unique_ptr<Ear> ear_;
   std::vector<ProgramTimings> timings_;
 };
 

@@ -164,6 +164,18 @@ py::object translate(LoadedModel& model, const py::object& given, const std::str
   return written(model, prompts, std::move(results), config);
 }
 
+/// Of an audio file, or of samples at the model's rate.
+py::object transcribe(LoadedModel& model, const py::object& audio, const std::string& language, const std::string& task,
+                      const std::string& prompt, bool times, int64_t beams) {
+  if (task != "transcribe" && task != "translate") throw py::value_error("task is transcribe or translate");
+  const SpeechTask asked{.language = language, .translate = task == "translate", .times = times, .before = prompt};
+  const bool is_path = py::isinstance<py::str>(audio) || py::hasattr(audio, "__fspath__");
+  if (is_path) return object_of(model.transcribe(audio.cast<std::filesystem::path>(), asked, beams));
+  const FloatArray samples(audio, "audio");
+  if (samples.shape().size() != 1) throw py::value_error("audio must be one channel: a row of samples, or a file");
+  return object_of(model.transcribe(samples.values(), asked, beams));
+}
+
 // Parameters --------------------------------------------------------------------------------------------------------
 
 py::dict parameters(const LoadedModel& model) {
@@ -252,7 +264,14 @@ side by side. `callback`: gets the text of a single prompt piece by piece; True 
            R"(The translation of a text, or of each of a list, by an encoder-decoder; those of like length go together.
 
 `source_language`, `target_language`: of a model of many. `prefix`: in front of each, such as T5's "translate English
-to German: ". Settings as of generate().)");
+to German: ". Settings as of generate().)")
+      .def(
+          "transcribe", transcribe, py::arg("audio"), py::kw_only(), py::arg("language") = "",
+          py::arg("task") = "transcribe", py::arg("prompt") = "", py::arg("times") = true, py::arg("beams") = 5,
+          R"(What is said in an audio file, or in samples (one channel, at the model's rate, 16 kHz), by a Whisper: {"text", "language", "segments": [{"begin", "end", "text"}, ..]}.
+
+`language` that is spoken: "de"; "" for what the first window sounds like. `task`: "transcribe", or "translate" into
+English. `prompt`: what was said before, with names as they are to be spelled. `times`: else each window is a segment.)");
 }
 
 }  // namespace
@@ -286,6 +305,12 @@ the device: "f32", "f16", "bf16", "q8_0", "q4_k", ..; "" for f32, of a .gguf or 
             return folder.empty() ? std::nullopt : std::optional(folder);
           },
           R"(Its folder or file; None of a trainer's that has none.)")
+      .def("__repr__",
+           [](const LoadedModel& self) {
+             const Model& its = self.model();
+             return fmt::format("<vkformer.Model: {}, {} parameters, {}>", its.family, its.parameter_count(),
+                                its.context > 0 ? fmt::format("context {}", its.context) : "no limit of positions");
+           })
       .def_property_readonly("config", [](const LoadedModel& self) { return object_of(*self.model().config); })
       .def_property_readonly("parameters", parameters, R"(The shape of each parameter, by its name in files.)")
       .def("parameter", parameter, py::arg("name"), R"(The values of a parameter, float32.)")

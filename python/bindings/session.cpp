@@ -10,12 +10,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
+}  // namespace
+
 void log_note(const std::string& note) {
   const WithGil gil;
   py::module_::import("logging").attr("getLogger")("vkformer").attr("warning")("%s", note);
 }
-
-}  // namespace
 
 bool is_finalizing() {
 #if PY_VERSION_HEX >= 0x030D0000

@@ -20,6 +20,9 @@ namespace py = pybind11;
 /// The interpreter is ending: only the thread that ends it may have the GIL once more.
 bool is_finalizing();
 
+/// What users should hear goes to Python's logger "vkformer", as a warning.
+void log_note(const std::string& note);
+
 /// While it lives, this thread has not the GIL, whether it had or not. A thread that is still at work when the
 /// interpreter ends never comes back from it.
 class WithoutGil {

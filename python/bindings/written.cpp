@@ -6,6 +6,7 @@
 
 #include "models/constraint/grammar_constraint.h"
 #include "models/constraint/json_schema.h"
+#include "models/generation/text_end.h"
 #include "python/bindings/arrays.h"
 #include "runtime/check.h"
 
@@ -46,6 +47,16 @@ std::optional<Grammar> take_grammar(nlohmann::json& settings) {
   if (schema.is_null()) return std::nullopt;
   const std::string text = schema.is_string() ? schema.get<std::string>() : schema.dump();
   return parse_gbnf(gbnf_of_schema_text(text, "json_schema"), "the grammar of json_schema");
+}
+
+void note_broken_forms(const std::vector<std::vector<Hypothesis>>& results, const Prompts& prompts,
+                       const GenerationConfig& config, bool goes_on) {
+  if (!config.constraint) return;
+  for (size_t i = 0; i < results.size(); ++i)
+    for (const Hypothesis& hypothesis : results[i])
+      if (!end_of(config, hypothesis.ids, goes_on ? std::ssize(prompts.ids[i]) : 1).whole)
+        return log_note(fmt::format(
+            "what was written for prompt {} ends before its form is complete; give it more max_new_tokens", i));
 }
 
 /// The seed that a setting asks for, or some.
@@ -113,6 +124,7 @@ Prompts::Prompts(const py::object& given) {
 py::object written(LoadedModel& model, const Prompts& prompts, std::vector<std::vector<Hypothesis>> results,
                    const GenerationConfig& config) {
   const bool goes_on = !model.model().has_encoder();
+  note_broken_forms(results, prompts, config, goes_on);
   const auto one = [&](Hypothesis& hypothesis, size_t prompt) -> py::object {
     if (prompts.of_ids) return array_of(std::move(hypothesis.ids));
     const PromptText& text = model.texts().text().target();

@@ -24,7 +24,8 @@ struct Prompts {
 };
 
 /// What was written for each prompt: a str, or an array of ids where ids were given; lists of them where several were
-/// asked for; of a single prompt just that. Texts of a decoder go on from their prompts, whose ids count for that.
+/// asked for; of a single prompt just that. A note tells of those that end before their form is complete. Texts of a
+/// decoder go on from their prompts, whose ids count for that.
 py::object written(LoadedModel& model, const Prompts& prompts, std::vector<std::vector<Hypothesis>> results,
                    const GenerationConfig& config);
 

@@ -104,6 +104,16 @@ class Model:
         batch_tokens: int = 2048,
         **settings: Any,
     ) -> Any: ...
+    def transcribe(
+        self,
+        audio: _Path | npt.ArrayLike,
+        *,
+        language: str = "",
+        task: str = "transcribe",
+        prompt: str = "",
+        times: bool = True,
+        beams: int = 5,
+    ) -> dict[str, Any]: ...
     def embed(self, texts: Sequence[str], *, query: bool = False, batch_tokens: int = 4096) -> npt.NDArray[np.float32]: ...
     def log_probabilities(self, texts: str | Sequence[str] | _IdRows) -> Any: ...
     def classify(

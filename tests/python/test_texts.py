@@ -95,6 +95,9 @@ class Texts(Case):
                   "additionalProperties": False}
         value = json.loads(model.generate("the", max_new_tokens=24, json_schema=schema, seed=1))
         self.assertIsInstance(value["a"], bool)
+        with self.assertLogs("vkformer", "WARNING") as told:
+            model.generate(["the", "a"], max_new_tokens=2, json_schema=schema)
+        self.assertIn("prompt 0 ends before its form is complete", told.output[0])
 
     def test_chat(self):
         run = SCRATCH / "chat-run"
