@@ -1,6 +1,7 @@
 // What the verbs that work with one model can be asked for.
 
 #include "models/gguf/mixture.h"
+#include "tools/cli/help_text.h"
 #include "tools/cli/verbs.h"
 
 namespace vkformer {
