@@ -1,14 +1,17 @@
 // Generating for a batch: unlike lengths, lengths that have no positions, what is refused before there is a device.
 
+#include "models/data/token_texts.h"
 #include "models/families/registry.h"
 #include "models/generation/search_by_length.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "models/weights.h"
 #include "runtime/random.h"
@@ -91,6 +94,38 @@ TEST_CASE("sources by length give what each gives alone", "[generation][long]") 
   std::vector<Ids> given = unlike;
   given.insert(given.end(), {{2, 3}, {7, 7, 7, 8}, {3, 12, 5, 6, 21}, {30}});
   for (const char* name : {"marian", "t5"}) check_batch(*backend, name, given, generated_by_length);
+}
+
+TEST_CASE("pieces of many sources are written as all at once, by what is recorded once", "[generation]") {
+  const auto backend = make_reference_backend();
+  const Model model = fixture_model("marian");
+  const auto weights = make_model_store(*backend, model);
+  load_parameters(*weights, model.parameters, fixtures / "marian");
+  std::vector<Ids> given = unlike;
+  given.insert(given.end(), {{2, 3}, {7, 7, 7, 8}, {3, 12, 5, 6, 21}, {30}});
+  GenerationConfig config = load_generation_config(fixtures / "marian");
+  config.max_new_tokens = 5;
+  config.do_sample = GENERATE(false, true);  // draws follow the source's number among all
+  config.num_beams = config.num_return_sequences = 1;
+  std::vector<Ids> together(given.size()), apart;
+  int64_t ran = 0;
+  const SearchByLength search{.config = config, .positions = 24, .ran = [&](const auto&...) { ++ran; }};
+  search.run(*backend, model, weights, given,
+             [&](size_t source, auto best) { together.at(source) = best.front().ids; });
+  const int64_t recorded = std::exchange(ran, 0);
+  const LengthBatches shapes = shapes_by_length(TokenTexts{.ids = given}.lengths(), 24);
+  SearchByLength::Kept kept{.shapes = &shapes, .workspace = backend->make_workspace()};
+  for (size_t begin = 0; begin < given.size(); begin += 3) {
+    const std::span piece = std::span(given).subspan(begin, std::min<size_t>(3, given.size() - begin));
+    apart.resize(begin + piece.size());
+    search.run(
+        *backend, model, weights, {piece.begin(), piece.end()},
+        [&](size_t source, auto best) { apart.at(begin + source) = best.front().ids; }, kept);
+  }
+  CHECK(ran == 0);
+  search.leave(kept);
+  CHECK(ran == recorded);
+  CHECK(apart == together);
 }
 
 TEST_CASE("a batch on the device gives what each gives alone", "[generation][device][one_driver]") {

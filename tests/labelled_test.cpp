@@ -197,6 +197,17 @@ TEST_CASE("what a classifier makes of a text does not depend on its batch", "[la
     ++given;
   });
   CHECK(given == 4);
+  // Pieces of shapes that are theirs together: nothing more is recorded.
+  const LengthBatches shapes = shapes_by_length(texts.lengths(), 30);
+  const size_t recorded = classifier.logits().programs().size();
+  for (size_t i = 0; i < 4; ++i) {
+    TextInputs piece = inputs;
+    piece.shapes = &shapes;
+    classify_by_length(
+        classifier, {.ids = {texts.ids[i]}, .segments = {texts.segments[i]}}, piece, 30,
+        [&](size_t, std::span<const float> logits) { CHECK(classifier.probabilities_of(logits) == together[i]); });
+  }
+  CHECK(classifier.logits().programs().size() == recorded);
   for (uint32_t i = 0; i < 4; ++i) {
     const BatchShape alone{.rows = 1, .positions = std::ssize(texts.ids[i]), .mask = true, .segments = inputs.segments};
     const uint32_t example[] = {i};

@@ -14,15 +14,6 @@ namespace vkformer {
 
 namespace {
 
-void check_line(std::string_view line, std::string_view name, size_t number) {
-  for (size_t at = 0; at < line.size();) {
-    const Utf8Step step = read_utf8(line, at);
-    check(step.valid, "{}:{}: not UTF-8: byte {} of the line is 0x{:02X}; convert the text to UTF-8", name, number,
-          at + 1, static_cast<unsigned char>(line[at]));
-    at += step.length;
-  }
-}
-
 /// Reads to the end what can't be mapped: a pipe or a terminal.
 std::string read_stream(std::FILE* stream, std::string_view name) {
   std::string text;
@@ -34,6 +25,15 @@ std::string read_stream(std::FILE* stream, std::string_view name) {
 }
 
 }  // namespace
+
+void check_line(std::string_view line, std::string_view name, size_t number) {
+  for (size_t at = 0; at < line.size();) {
+    const Utf8Step step = read_utf8(line, at);
+    check(step.valid, "{}:{}: not UTF-8: byte {} of the line is 0x{:02X}; convert the text to UTF-8", name, number,
+          at + 1, static_cast<unsigned char>(line[at]));
+    at += step.length;
+  }
+}
 
 std::vector<std::string> split_lines(std::string_view text, std::string_view name) {
   text = without_byte_order_mark(text);

@@ -49,7 +49,12 @@ TextInputs text_inputs(const Model& model, int32_t largest_segment) {
         largest_segment, model.segments);
   return {.padding = static_cast<int32_t>(std::max<int64_t>(model.padding, 0)),
           .padding_in_front = model.padding_in_front,
-          .segments = segments};
+          .segments = segments,
+          .shapes = nullptr};
+}
+
+LengthBatches shapes_by_length(std::span<const ExampleLength> lengths, int64_t positions) {
+  return LengthBatches(lengths, {.positions = positions, .most_shapes = 4, .padding = 0.1});
 }
 
 BatchShape text_shape(const LengthBatches::Bucket& bucket, const TextInputs& inputs) {
@@ -80,7 +85,7 @@ void for_batches_by_length(
     const std::function<void(const DataBatch& batch, std::span<const uint32_t> examples)>& take) {
   if (texts.ids.empty()) return;
   const std::vector<ExampleLength> lengths = texts.lengths();
-  const LengthBatches batches(lengths, {.positions = positions, .most_shapes = 4, .padding = 0.1});
+  const LengthBatches batches = inputs.shapes ? *inputs.shapes : shapes_by_length(lengths, positions);
   for (const LengthBatches::Batch& batch : batches.in_order(lengths)) {
     const BatchShape shape = text_shape(batches.buckets()[batch.bucket], inputs);
     take(text_batch(shape, texts, batch.examples, inputs), batch.examples);

@@ -33,11 +33,17 @@ struct TextInputs {
   int32_t padding = 0;  ///< an id; all of it is masked
   bool padding_in_front = false;
   bool segments = false;
+  /// Of batches, for texts that come piece by piece: what is recorded of a piece serves the next. nullptr: those that
+  /// suit the texts.
+  const LengthBatches* shapes = nullptr;
 };
 
 /// For texts with token types up to `largest_segment`. Throws Error for types that the model has not. One that has only
 /// one type, or none, takes no segments.
 TextInputs text_inputs(const Model& model, int32_t largest_segment);
+
+/// The shapes that suit texts of these lengths: few, so that recording them pays. Batches have at most `positions`.
+LengthBatches shapes_by_length(std::span<const ExampleLength> lengths, int64_t positions);
 
 BatchShape text_shape(const LengthBatches::Bucket& bucket, const TextInputs& inputs);
 
@@ -45,7 +51,8 @@ BatchShape text_shape(const LengthBatches::Bucket& bucket, const TextInputs& inp
 DataBatch text_batch(const BatchShape& shape, const TokenTexts& texts, std::span<const uint32_t> examples,
                      const TextInputs& inputs);
 
-/// Any number of texts, those of like length together, in batches of at most `positions`; in whatever order.
+/// Any number of texts, those of like length together, in batches of the shapes of `inputs` or, where it names none, of
+/// at most `positions`; in whatever order.
 void for_batches_by_length(const TokenTexts& texts, const TextInputs& inputs, int64_t positions,
                            const std::function<void(const DataBatch& batch, std::span<const uint32_t> examples)>& take);
 
