@@ -40,6 +40,8 @@ printf 'who\nwho\n' >who.txt
 printf 'the hen is \n cat\n' >context.txt
 "$vkformer" answer finder --context context.txt <who.txt >out 2>err || fail "answer: $(cat err)"
 [[ $(cat out) == $'cat\ncat' ]] || fail "answer: $(cat out)"
+for i in $(seq 60); do printf 'who\nwho %d\n' "$i"; done >many.txt
+answers_on_the_way many.txt "$vkformer" answer finder --context context.txt -q --batch-tokens 24
 accept "$vkformer" answer finder -c "thé hen is cat" -p who --json --quiet
 grep -q '{"answer":"cat","end":14,"probability":[01][.0-9]*,"question":"who","start":11}' out || fail "answer --json: $(cat out)"
 accept "$vkformer" answer finder -c "the hen and cat" -p who --dtype f16

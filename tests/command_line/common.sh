@@ -50,6 +50,46 @@ needs_stdout() {
   done
 }
 
+# answers_on_the_way LINES COMMAND...: of standard input that stays open the command answers a first piece; of a longer
+# one it answers the same as of a file. LINES, a file, is more than a piece.
+answers_on_the_way() {
+  local lines=$1 first="" pid
+  shift
+  "$@" <"$lines" >whole 2>err || fail "status $?: $*: $(cat err)"
+  rm -f question answer
+  mkfifo question answer
+  "$@" <question >answer 2>err &
+  pid=$!
+  exec 3>question 4<answer
+  cat "$lines" >&3
+  read -r -t 60 -u 4 first || fail "nothing is written while standard input is open: $*"
+  exec 3>&-
+  { echo "$first" && cat <&4; } >out
+  exec 4<&-
+  wait $pid || fail "status $?: $*: $(cat err)"
+  cmp -s out whole || fail "a pipe is answered unlike a file: $*: $(diff out whole | head -n 5)"
+}
+
+# keeps_what_it_wrote COUNT COMMAND...: ended by a signal, the command has written whole pieces and tells how many lines
+# of COUNT. Its standard input is a file; what it writes of it is more than a pipe holds, so that it can't be done.
+keeps_what_it_wrote() {
+  local count=$1 lines=$2 first="" pid status=0 written
+  shift 2
+  rm -f answer
+  mkfifo answer
+  "$@" <"$lines" >answer 2>err &
+  pid=$!
+  exec 4<answer
+  read -r -t 60 -u 4 first || fail "nothing is written before all is done: $*"
+  kill -TERM $pid
+  { echo "$first" && cat <&4; } >out
+  exec 4<&-
+  wait $pid || status=$?
+  written=$(wc -l <out)
+  ((status == 1 && written < count)) || fail "status $status, $written lines of $count: $*: $(cat err)"
+  grep -q "ended by signal 15; written: $written of $count lines" err || fail "$written lines were written: $(cat err)"
+}
+
 # describe_ear: `ear.json`, of a tiny Whisper.
 describe_ear() {
   cat >ear.json <<'JSON'

@@ -41,6 +41,15 @@ head -n 1 out >first
 accept "$vkformer" classify labels -p "the cat" --quiet
 needs_stdout "$vkformer" classify labels -p "the cat" --quiet
 cmp -s out first || fail "a text alone has another label or probability: $(cat out first)"
+for i in $(seq 100); do printf 'the cat and %d\na dog\n' "$i"; done >many.txt
+answers_on_the_way many.txt "$vkformer" classify labels -q --batch-tokens 20
+# What is wrong in a later piece of a pipe is found there; of a file before anything is computed.
+printf 'a\tb\tc\n' >>many.txt
+status=0
+cat many.txt | "$vkformer" classify labels -q --batch-tokens 20 >out 2>err || status=$?
+[[ $status == 1 && $(wc -l <out) -gt 50 ]] && grep -q "line 201 has more than one tab" err || fail "status $status: $(wc -l <out) lines: $(cat err)"
+"$vkformer" classify labels -q --batch-tokens 20 <many.txt >out 2>err && fail "a bad line is accepted"
+[[ ! -s out ]] && grep -q "line 201 has more than one tab" err || fail "work began before a file was checked: $(cat err)"
 cp -r "labels/$(cat labels/latest)" lines
 sed -i 's/"cat"/"c\\na\\tt"/' lines/config.json
 accept "$vkformer" classify lines -p "the cat" --quiet --dtype q8_0

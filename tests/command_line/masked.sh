@@ -112,6 +112,9 @@ needs_stdout "$vkformer" fill run -q -d reference -p "$(head -n 1 asked.txt)"
 cmp -s out first || fail "a line alone is filled in another way: $(cat out first)"
 "$vkformer" fill run --top 2 -q -d reference <asked.txt >out 2>err || fail "fill --top: $(cat err)"
 [[ $(grep -cE $'^[123]\t[12]\t[^\t]+\t[01]\\.[0-9]{4}$' out) == 8 && $(cut -f 1,2 out | uniq -c | grep -c "^ *2 ") == 4 ]] || fail "fill --top: $(cat out)"
+for i in $(seq 60); do echo "the [MASK] and the dog $i"; done >many.txt
+answers_on_the_way many.txt "$vkformer" fill run -q --top 1 --batch-tokens 12
+[[ $(tail -n 1 out) == $'60\t1\t'* ]] || fail "lines of later pieces have other numbers: $(tail -n 1 out)"
 accept "$vkformer" fill run -d reference --json --top 3 -p "the [MASK] and"
 [[ $(grep -o '"probability":' out | wc -l) == 3 ]] || fail "fill --json --top 3: $(cat out)"
 grep -q '"filled":"the .* and".*"masks":\[\[{"filled":.*"id":.*"token":"▁' out || fail "fill --json: $(cat out)"

@@ -44,6 +44,8 @@ printf 'one\none 2 two one 3 two\none 1 two\n' >unlike.txt
 "$vkformer" translate translator -q <unlike.txt >together || fail "translate"
 while read -r line; do "$vkformer" translate translator -q -p "$line"; done <unlike.txt >alone
 cmp -s together alone || fail "a line's translation depends on others: $(cat together alone)"
+for i in $(seq 80); do printf 'one %d two\n\n' "$i"; done >many.txt
+answers_on_the_way many.txt "$vkformer" translate translator -q -n 4 --batch-tokens 12
 accept "$vkformer" translate translator -p "one 1 two" --n-best 2 --beams 2 --json
 # Lines longer than the model's 16 positions.
 long="one $(seq -s ' ' 30) two"

@@ -47,6 +47,8 @@ printf 'the  cat\t55\n\nand 12 13\nthe cat 11 the cat 12 the cat 13 the cat 14 t
 [[ $(sed -n '4p;5p' out) == "" && $(sed -n '6,8p' out) == $'and\tO\n12\tB-NUM\n13\tI-NUM' ]] || fail "tag: $(cat out)"
 [[ $(wc -l <out) == 25 && $(grep -c $'\tB-NUM$' out) == 7 ]] || fail "tag left words out: $(cat out)"
 grep -q "1 in windows of 12 tokens" err || fail "tag did not say what was cut: $(cat err)"
+for i in $(seq 10 99); do echo "and $i the cat"; done >many.txt
+answers_on_the_way many.txt "$vkformer" tag tags -q --batch-tokens 10
 needs_stdout "$vkformer" tag tags --quiet -p "the cat 55"
 accept "$vkformer" tag tags --quiet --json --dtype f16 -p "the cat 55"
 grep -q '{"probabilities":\[0[.0-9]*,0[.0-9]*,0[.0-9]*\],"tags":\["O","O","B-NUM"\],"words":\["the","cat","55"\]}' out || fail "tag --json: $(cat out)"

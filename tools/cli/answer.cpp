@@ -8,6 +8,7 @@
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/line_pieces.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
@@ -19,7 +20,14 @@ namespace vkformer {
 namespace {
 
 struct Asked {
-  std::string question, context, place;
+  std::string question, context;
+};
+
+struct AnswerPiece {
+  std::vector<Asked> asked;
+  AskedQuestions windows;
+  const TokenTexts& texts() const { return windows.texts; }
+  size_t count() const { return asked.size(); }
 };
 
 /// A text in UTF-8, as `name` has it.
@@ -28,28 +36,20 @@ std::string checked_text(std::string text, const std::string& name) {
   return text;
 }
 
-/// The questions of the command line, or of standard input: lines, or objects with their contexts.
-std::vector<Asked> asked_questions(const AnswerFlags& flags) {
-  const bool objects = flags.context_file.empty() && !flags.context;
-  std::string context;
-  if (!flags.context_file.empty())
-    context = checked_text(std::string(MappedFile(flags.context_file).text()), flags.context_file);
-  if (flags.context) context = checked_text(*flags.context, "the text of -c");
-  const std::vector<std::string> lines = flags.question && *flags.question != "-"
-                                             ? std::vector{checked_text(*flags.question, "the question")}
-                                             : read_lines("-");
-  std::vector<Asked> asked;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const std::string place = fmt::format("line {}", i + 1);
-    if (objects && lines[i].find_first_not_of(" \t") == std::string::npos) continue;
-    if (objects) {
-      const JsonObject object = JsonObject::parse(lines[i], place);
-      asked.push_back({require_string(object, "question"), require_string(object, "context"), place});
-    } else {
-      asked.push_back({lines[i], context, place});
-    }
-  }
-  return asked;
+/// What all questions are about; nothing where each line is an object with its own.
+std::optional<std::string> common_context(const AnswerFlags& flags) {
+  if (flags.context) return checked_text(*flags.context, "the text of -c");
+  if (flags.context_file.empty()) return {};
+  return checked_text(std::string(MappedFile(flags.context_file).text()), flags.context_file);
+}
+
+/// A line as a question; nothing for an empty one between objects.
+std::optional<Asked> asked_in(const std::string& line, const std::optional<std::string>& context,
+                              const std::string& place) {
+  if (context) return Asked{line, *context};
+  if (line.find_first_not_of(" \t") == std::string::npos) return {};
+  const JsonObject object = JsonObject::parse(line, place);
+  return Asked{require_string(object, "question"), require_string(object, "context")};
 }
 
 void print_answer(const Asked& asked, const FoundAnswer& answer, bool as_json) {
@@ -69,24 +69,35 @@ void answer(const AnswerFlags& flags) {
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
   const int64_t most = model.context > 0 ? model.context : usual_positions;
   QuestionEncoder encoder(tokenizer, {.positions = most, .stride = stride_of(flags.stride, most)});
-  const std::vector<Asked> asked = asked_questions(flags);
-  AskedQuestions windows;
-  for (const Asked& one : asked) windows.add(encoder.encode(one.question, one.context, {}, one.place));
-  const TextInputs inputs = text_inputs(model, windows.texts.largest_segment());
+  const std::optional<std::string> context = common_context(flags);
+  std::optional<std::vector<std::string>> given;
+  if (flags.question && *flags.question != "-") given = {checked_text(*flags.question, "the question")};
+  const auto add = [&](AnswerPiece& piece, const std::string& line, const std::string& place) {
+    const std::optional<Asked> asked = asked_in(line, context, place);
+    if (!asked) return;
+    piece.windows.add(encoder.encode(asked->question, asked->context, {}, place));
+    piece.asked.push_back(*asked);
+  };
+  LinePieces<AnswerPiece> pieces(LineInput(std::move(given)), flags.batch_tokens, add);
   store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Answerer answerer(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
                     backend->make_workspace());
-  TextsProgress progress(std::ssize(windows.windows), "windows", flags.common.quiet);
-  const auto answers = answerer.answer(windows, inputs, flags.batch_tokens, [&](size_t count) { progress.add(count); });
-  progress.clear();
-  for (size_t i = 0; i < asked.size(); ++i) print_answer(asked[i], answers[i], flags.common.json);
+  TextsProgress progress("windows", flags.common.quiet);
+  pieces.answer_each(progress, "question", [&](const AnswerPiece& piece) {
+    const auto answers = answerer.answer(piece.windows, pieces.inputs(model), flags.batch_tokens, [&](size_t count) {
+      progress.add(count);
+      interrupt_if_asked();
+    });
+    progress.clear();
+    for (size_t i = 0; i < answers.size(); ++i) print_answer(piece.asked[i], answers[i], flags.common.json);
+  });
   report_profile(*backend, flags.common, answerer.logits().programs());
   std::string note;
   if (encoder.split() > 0) note += fmt::format("; {} with texts in windows of {} tokens", encoder.split(), most);
   if (encoder.cut() > 0) note += fmt::format("; {} cut at half of {} tokens", encoder.cut(), most);
-  progress.end(asked.size(), "question", note);
+  progress.end(pieces.written(), "question", note);
 }
 
 }  // namespace vkformer

@@ -13,11 +13,11 @@
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/line_pieces.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/text_argument.h"
 #include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
@@ -38,17 +38,13 @@ void print_classes(const ClassifyFlags& flags, const std::string& line, const st
   print("{}\n", json.dump());
 }
 
-/// The lines, or the pairs that tabs make of them.
-TokenTexts texts_of(const std::vector<std::string>& lines, const Tokenizer& tokenizer, int64_t most) {
-  TokenTexts texts;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const std::string_view line = lines[i];
-    const size_t tab = line.find('\t');
-    check(tab == line.rfind('\t'), "line {} has more than one tab; one stands between the two texts of a pair", i + 1);
-    const auto second = tab == line.npos ? std::nullopt : std::optional(line.substr(tab + 1));
-    texts.add(tokenizer, line.substr(0, tab), second, most, fmt::format("line {}", i + 1));
-  }
-  return texts;
+/// The line, or the pair that a tab makes of it.
+void add_text_or_pair(TokenTexts& texts, std::string_view line, const Tokenizer& tokenizer, int64_t most,
+                      std::string_view place) {
+  const size_t tab = line.find('\t');
+  check(tab == line.rfind('\t'), "{} has more than one tab; one stands between the two texts of a pair", place);
+  const auto second = tab == line.npos ? std::nullopt : std::optional(line.substr(tab + 1));
+  texts.add(tokenizer, line.substr(0, tab), second, most, place);
 }
 
 /// Without the blanks around them. Throws UsageError for none, and for one that comes twice.
@@ -78,39 +74,42 @@ void classify(ClassifyFlags flags) {
   const bool claims = !flags.candidates.empty();
   const EntailmentClasses entailment = claims ? EntailmentClasses::of(names, flags.model) : EntailmentClasses();
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
-  const std::vector<std::string> lines = lines_argument(flags.text);
   const int64_t most = model.context > 0 ? model.context : usual_positions;
-  TokenTexts texts;
-  if (claims) {
-    const CandidateClaims said(flags.hypothesis, flags.candidates, tokenizer, most);
-    for (size_t i = 0; i < lines.size(); ++i) said.add(texts, lines[i], fmt::format("line {}", i + 1));
-  } else {
-    texts = texts_of(lines, tokenizer, most);
-  }
-  const TextInputs inputs = text_inputs(model, texts.largest_segment());
+  std::optional<CandidateClaims> said;
+  if (claims) said.emplace(flags.hypothesis, flags.candidates, tokenizer, most);
+  const auto add = [&](TextsPiece& piece, const std::string& line, const std::string& place) {
+    said ? said->add(piece.tokens, line, place) : add_text_or_pair(piece.tokens, line, tokenizer, most, place);
+    piece.lines.push_back(line);
+  };
+  LinePieces<TextsPiece> pieces(LineInput::of(flags.text), flags.batch_tokens, add);
   store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
                         backend->make_workspace());
-  TextsProgress progress(std::ssize(texts.ids), claims ? "pairs" : "lines", flags.common.quiet);
-  std::vector<std::vector<float>> logits(texts.ids.size());
-  classify_by_length(classifier, texts, inputs, flags.batch_tokens, [&](size_t text, std::span<const float> row) {
-    logits[text].assign(row.begin(), row.end());
-    progress.add();
-  });
-  progress.clear();
+  TextsProgress progress(claims ? "pairs" : "lines", flags.common.quiet);
   const size_t each = claims ? flags.candidates.size() : 1;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const auto rows = std::span(logits).subspan(i * each, each);
-    const auto shares =
-        claims ? candidate_shares(rows, entailment, flags.several) : classifier.probabilities_of(rows.front());
-    print_classes(flags, lines[i], shares, claims ? flags.candidates : names);
-  }
+  int64_t cut = 0;
+  pieces.answer_each(progress, "line", [&](const TextsPiece& piece) {
+    std::vector<std::vector<float>> logits(piece.tokens.ids.size());
+    classify_by_length(classifier, piece.tokens, pieces.inputs(model), flags.batch_tokens,
+                       [&](size_t text, std::span<const float> row) {
+                         logits[text].assign(row.begin(), row.end());
+                         progress.add();
+                         interrupt_if_asked();
+                       });
+    progress.clear();
+    for (size_t i = 0; i < piece.lines.size(); ++i) {
+      const auto rows = std::span(logits).subspan(i * each, each);
+      const auto shares =
+          claims ? candidate_shares(rows, entailment, flags.several) : classifier.probabilities_of(rows.front());
+      print_classes(flags, piece.lines[i], shares, claims ? flags.candidates : names);
+    }
+    cut += piece.tokens.cut;
+  });
   report_profile(*backend, flags.common, classifier.logits().programs());
-  progress.end(
-      lines.size(), "line",
-      texts.cut > 0 ? fmt::format("; {}{} cut at {} tokens", texts.cut, claims ? " of the pairs" : "", most) : "");
+  progress.end(pieces.written(), "line",
+               cut > 0 ? fmt::format("; {}{} cut at {} tokens", cut, claims ? " of the pairs" : "", most) : "");
 }
 
 }  // namespace vkformer

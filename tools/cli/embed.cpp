@@ -11,11 +11,11 @@
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/line_pieces.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/text_argument.h"
 #include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
@@ -80,40 +80,49 @@ void embed(const EmbedFlags& flags) {
   store_weights_as(model, folder, flags.dtype);
   const EmbeddingRecipe recipe = recipe_of(flags, folder);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
-  const std::vector<std::string> lines = lines_argument(flags.text);
   int64_t most = model.context > 0 ? model.context : usual_positions;
   if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);
-  TokenTexts texts;
-  const auto add = [&](const std::string& text, const std::string& name) {
-    texts.add(tokenizer, recipe.lower_case ? lower_case(text) : text, {}, most, name);
+  const auto add = [&](TokenTexts& texts, const std::string& text, const std::string& place) {
+    texts.add(tokenizer, recipe.lower_case ? lower_case(text) : text, {}, most, place);
   };
-  for (size_t i = 0; i < lines.size(); ++i) add(recipe.text_prefix + lines[i], fmt::format("line {}", i + 1));
-  if (flags.query) add(recipe.query_prefix + *flags.query, "--query");
-  const TextInputs inputs = text_inputs(model, texts.largest_segment());
+  const auto add_line = [&](TextsPiece& piece, const std::string& line, const std::string& place) {
+    add(piece.tokens, recipe.text_prefix + line, place);
+    piece.lines.push_back(line);
+  };
+  LinePieces<TextsPiece> pieces(LineInput::of(flags.text), flags.batch_tokens, add_line,
+                                flags.query || !flags.out.empty());
+  if (flags.query) add(pieces.waiting().front().tokens, recipe.query_prefix + *flags.query, "--query");
   std::vector<DenseLayer> dense;
   for (const std::string& path : recipe.dense) dense.push_back(DenseLayer::load(folder / path));
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Embedder embedder(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
                     backend->make_workspace(), recipe.pooling, std::move(dense));
-  TextsProgress progress(std::ssize(texts.ids), "texts", flags.common.quiet);
-  Embeddings results(texts.ids.size());
-  embed_by_length(embedder, texts, inputs, flags.batch_tokens, [&](size_t text, std::vector<float> embedding) {
-    results[text] = std::move(embedding);
-    progress.add();
+  TextsProgress progress("texts", flags.common.quiet);
+  int64_t cut = 0;
+  pieces.answer_each(progress, "line", [&](const TextsPiece& piece) {
+    const std::vector<std::string>& lines = piece.lines;
+    Embeddings results(piece.tokens.ids.size());
+    embed_by_length(embedder, piece.tokens, pieces.inputs(model), flags.batch_tokens,
+                    [&](size_t text, std::vector<float> embedding) {
+                      results[text] = std::move(embedding);
+                      progress.add();
+                      interrupt_if_asked();
+                    });
+    progress.clear();
+    if (flags.query) {
+      const std::vector<float> query = std::move(results.back());
+      results.pop_back();
+      print_nearest(lines, results, query, static_cast<size_t>(flags.top), flags.common.json);
+    } else if (!flags.out.empty()) {
+      write_embeddings(flags.out, results);
+    } else {
+      for (size_t i = 0; i < lines.size(); ++i) print_embedding(lines[i], results[i], flags.common.json);
+    }
+    cut += piece.tokens.cut;
   });
-  progress.clear();
-  if (flags.query) {
-    const std::vector<float> query = std::move(results.back());
-    results.pop_back();
-    print_nearest(lines, results, query, static_cast<size_t>(flags.top), flags.common.json);
-  } else if (!flags.out.empty()) {
-    write_embeddings(flags.out, results);
-  } else {
-    for (size_t i = 0; i < lines.size(); ++i) print_embedding(lines[i], results[i], flags.common.json);
-  }
   report_profile(*backend, flags.common, embedder.programs());
-  progress.end(lines.size(), "line", texts.cut > 0 ? fmt::format("; {} cut at {} tokens", texts.cut, most) : "");
+  progress.end(pieces.written(), "line", cut > 0 ? fmt::format("; {} cut at {} tokens", cut, most) : "");
 }
 
 }  // namespace vkformer

@@ -9,11 +9,11 @@
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/line_pieces.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
-#include "tools/cli/text_argument.h"
 #include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
@@ -39,36 +39,39 @@ void fill(const FillFlags& flags) {
   const TokenizerFiles files = TokenizerFiles::load(folder);
   const Tokenizer tokenizer = files.tokenizer();
   const int32_t mask = mask_id(tokenizer, files.name());
-  const std::vector<std::string> lines = lines_argument(flags.text);
-  TokenTexts texts;
-  for (size_t i = 0; i < lines.size(); ++i)
-    add_masked_text(texts, lines[i], tokenizer, mask, model, fmt::format("line {}", i + 1));
-  const TextInputs inputs = text_inputs(model, texts.largest_segment());
+  const auto add = [&](TextsPiece& piece, const std::string& line, const std::string& place) {
+    add_masked_text(piece.tokens, line, tokenizer, mask, model, place);
+    piece.lines.push_back(line);
+  };
+  LinePieces<TextsPiece> pieces(LineInput::of(flags.text), flags.batch_tokens, add);
   store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   MaskedWords words(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
                     backend->make_workspace());
-  TextsProgress progress(std::ssize(lines), "lines", flags.common.quiet);
-  std::vector<MaskCandidates> results(lines.size());
-  fill_by_length(words, texts, inputs, flags.batch_tokens, mask, static_cast<size_t>(std::max<int64_t>(flags.top, 1)),
-                 [&](size_t text, const MaskCandidates& candidates) {
-                   results[text] = candidates;
-                   progress.add();
-                 });
-  progress.clear();
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const MaskCandidates& masks = results[i];
-    const FilledText best(tokenizer, lines[i], mask, masks);
-    if (flags.common.json)
-      print("{}\n", best.json().dump());
-    else if (flags.top > 0)
-      print_candidates(i + 1, masks, tokenizer);
-    else
-      print("{}\n", best.text());
-  }
+  TextsProgress progress("lines", flags.common.quiet);
+  pieces.answer_each(progress, "line", [&](const TextsPiece& piece) {
+    std::vector<MaskCandidates> results(piece.lines.size());
+    fill_by_length(words, piece.tokens, pieces.inputs(model), flags.batch_tokens, mask,
+                   static_cast<size_t>(std::max<int64_t>(flags.top, 1)),
+                   [&](size_t text, const MaskCandidates& candidates) {
+                     results[text] = candidates;
+                     progress.add();
+                     interrupt_if_asked();
+                   });
+    progress.clear();
+    for (size_t i = 0; i < piece.lines.size(); ++i) {
+      const FilledText best(tokenizer, piece.lines[i], mask, results[i]);
+      if (flags.common.json)
+        print("{}\n", best.json().dump());
+      else if (flags.top > 0)
+        print_candidates(pieces.written() + i + 1, results[i], tokenizer);
+      else
+        print("{}\n", best.text());
+    }
+  });
   report_profile(*backend, flags.common, words.programs());
-  progress.end(lines.size(), "line");
+  progress.end(pieces.written(), "line");
 }
 
 }  // namespace vkformer

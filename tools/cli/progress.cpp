@@ -51,18 +51,18 @@ void Progress::clear() {
   drawn_ = false;
 }
 
-TextsProgress::TextsProgress(int64_t total, const char* unit, bool quiet)
-    : bar_(total, quiet), unit_(unit), quiet_(quiet), start_(now()) {}
+TextsProgress::TextsProgress(const char* unit, bool quiet)
+    : bar_(1, quiet), unit_(unit), quiet_(quiet), start_(now()) {}
 
 void TextsProgress::add(size_t more) {
   done_ += static_cast<int64_t>(more);
-  bar_.show(done_, unit_);
+  bar_.show(done_, fmt::format("{:.1f} {}/s", static_cast<double>(done_) / seconds(), unit_));
 }
 
 void TextsProgress::end(size_t count, const char* noun, const std::string& note) const {
   check_output();
   if (quiet_) return;
-  const double seconds = now() - start_;
+  const double seconds = this->seconds();
   say("{} in {:.1f} s: {:.1f} {}s/s{}", counted(static_cast<int64_t>(count), noun), seconds,
       static_cast<double>(count) / seconds, noun, note);
 }

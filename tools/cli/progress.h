@@ -28,14 +28,21 @@ class Progress {
   double first_time_ = 0;
 };
 
+/// Seconds on a steady clock.
+double now();
+
 /// Of verbs that answer texts: a bar while they work, and how fast it went. Begins with its construction.
 class TextsProgress {
  public:
   /// `unit`: what is counted, as "lines".
-  TextsProgress(int64_t total, const char* unit, bool quiet);
+  TextsProgress(const char* unit, bool quiet);
   void add(size_t more = 1);
+  /// So many there are as far as is known.
+  void expect(int64_t total) { bar_.expect(total); }
   /// Removes the bar before results are printed.
   void clear() { bar_.clear(); }
+  /// Since it began.
+  double seconds() const { return now() - start_; }
   /// Behind the results of `count` texts: "12 lines in 0.3 s: 40.0 lines/s" and a note, unless quiet. Throws Error when
   /// the results could not be written.
   void end(size_t count, const char* noun, const std::string& note = {}) const;
@@ -50,7 +57,5 @@ class TextsProgress {
 
 /// "1:05:09" or "2:03"
 std::string clock_text(double seconds);
-/// Seconds on a steady clock.
-double now();
 
 }  // namespace vkformer

@@ -10,6 +10,7 @@
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/line_pieces.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
@@ -19,6 +20,13 @@
 namespace vkformer {
 
 namespace {
+
+struct TagPiece {
+  std::vector<std::vector<std::string>> words;
+  WordWindows windows;
+  const TokenTexts& texts() const { return windows.texts; }
+  size_t count() const { return words.size(); }
+};
 
 void print_tags(const std::vector<std::string>& words, const std::vector<WordTag>& tags,
                 const std::vector<std::string>& names, bool as_json) {
@@ -36,27 +44,31 @@ void tag(const TextsFlags& flags) {
         model.family);
   const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 1);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
-  const std::vector<std::string> lines =
-      flags.text && *flags.text != "-" ? split_lines(*flags.text, "the text") : read_lines("-");
   const int64_t most = model.context > 0 ? model.context : usual_positions;
-  std::vector<std::vector<std::string>> words;
-  WordWindows windows;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    words.push_back(words_of_line(lines[i]));
-    windows.add(tokenizer, words.back(), most, fmt::format("line {}", i + 1));
-  }
-  const TextInputs inputs = text_inputs(model, windows.texts.largest_segment());
+  std::optional<std::vector<std::string>> given;
+  if (flags.text && *flags.text != "-") given = split_lines(*flags.text, "the text");
+  const auto add = [&](TagPiece& piece, const std::string& line, const std::string& place) {
+    piece.words.push_back(words_of_line(line));
+    piece.windows.add(tokenizer, piece.words.back(), most, place);
+  };
+  LinePieces<TagPiece> pieces(LineInput(std::move(given)), flags.batch_tokens, add);
   store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Tagger tagger(*backend, model, load_store(*backend, model, weights, flags.common.quiet), backend->make_workspace());
-  TextsProgress progress(std::ssize(windows.windows), "texts", flags.common.quiet);
-  const auto tags = tag_words(tagger, windows, inputs, flags.batch_tokens, [&](size_t count) { progress.add(count); });
-  progress.clear();
-  for (size_t i = 0; i < lines.size(); ++i) print_tags(words[i], tags[i], names, flags.common.json);
+  TextsProgress progress("texts", flags.common.quiet);
+  int64_t split = 0;
+  pieces.answer_each(progress, "line", [&](const TagPiece& piece) {
+    const auto tags = tag_words(tagger, piece.windows, pieces.inputs(model), flags.batch_tokens, [&](size_t count) {
+      progress.add(count);
+      interrupt_if_asked();
+    });
+    progress.clear();
+    for (size_t i = 0; i < tags.size(); ++i) print_tags(piece.words[i], tags[i], names, flags.common.json);
+    split += piece.windows.split;
+  });
   report_profile(*backend, flags.common, tagger.logits().programs());
-  progress.end(lines.size(), "line",
-               windows.split > 0 ? fmt::format("; {} in windows of {} tokens", windows.split, most) : "");
+  progress.end(pieces.written(), "line", split > 0 ? fmt::format("; {} in windows of {} tokens", split, most) : "");
 }
 
 }  // namespace vkformer

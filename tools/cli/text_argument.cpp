@@ -11,8 +11,4 @@ std::string text_argument(const std::string& prompt, const std::string& file) {
   return fmt::format("{}", fmt::join(read_lines(file.empty() ? "-" : file), "\n"));
 }
 
-std::vector<std::string> lines_argument(const std::optional<std::string>& text) {
-  return text && *text != "-" ? std::vector{*text} : read_lines("-");
-}
-
 }  // namespace vkformer

@@ -11,15 +11,22 @@
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/generation_settings.h"
+#include "tools/cli/line_pieces.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
-#include "tools/cli/progress.h"
-#include "tools/cli/text_argument.h"
 
 namespace vkformer {
 
 namespace {
+
+struct TranslatePiece {
+  std::vector<std::string> lines;
+  TokenTexts sources;          ///< of those that are not empty
+  std::vector<size_t> places;  ///< of each source: its line
+  const TokenTexts& texts() const { return sources; }
+  size_t count() const { return lines.size(); }
+};
 
 /// One line of output, whatever the text.
 std::string on_one_line(std::string text) {
@@ -72,25 +79,6 @@ void translate(GenerateFlags flags) {
   if (!flags.target_language.empty()) language = languages.find(flags.target_language);
   const bool in_text = language && languages.place() == Languages::Place::written;
   const std::string prefix = (in_text ? language->text + ' ' : "") + flags.prefix;
-  const std::vector<std::string> lines =
-      lines_argument(flags.given.contains("--prompt") ? std::optional(flags.prompt) : std::nullopt);
-  // An empty line has an empty translation.
-  std::vector<std::vector<int32_t>> sources;
-  std::vector<size_t> places;
-  int64_t cut = 0;
-  for (size_t i = 0; i < lines.size(); ++i)
-    if (lines[i].find_first_not_of(" \t") != std::string::npos) {
-      std::vector<int32_t> ids = tokenizer.encode(prefix + lines[i]);
-      if (model.context > 0 && std::ssize(ids) > model.context) {
-        check(flags.cut_long, "line {} has {} tokens, the model {} positions; split it, or give --cut-long", i + 1,
-              ids.size(), model.context);
-        ids = tokenizer.encode_within(model.context, prefix + lines[i]);
-        ++cut;
-      }
-      sources.push_back(std::move(ids));
-      places.push_back(i);
-    }
-  if (cut > 0) say("{} cut at {} tokens", counted(cut, "line"), model.context);
   auto [config, taken] = generation_settings(flags, folder, model, &tokenizer);
   if (language) write_language(config, *language, languages, model.family);
   if (!language && lacks_target_language(config, languages, model.family))
@@ -98,39 +86,58 @@ void translate(GenerateFlags flags) {
         fmt::format("the model writes many languages; name one by --target-lang, and that of the lines "
                     "by --source-lang, which is {} now",
                     languages.own().text));
+  SearchByLength search{.config = config, .cache_type = cache_type(flags.cache_dtype), .on_step = interrupt_if_asked};
+  if (flags.batch_tokens > 0) search.positions = flags.batch_tokens;
+  int64_t cut = 0;
+  const auto add = [&](TranslatePiece& piece, const std::string& line, const std::string& place) {
+    piece.lines.push_back(line);
+    if (line.find_first_not_of(" \t") == std::string::npos) return;  // an empty line has an empty translation
+    std::vector<int32_t> ids = tokenizer.encode(prefix + line);
+    if (model.context > 0 && std::ssize(ids) > model.context) {
+      check(flags.cut_long, "{} has {} tokens, the model {} positions; split it, or give --cut-long", place, ids.size(),
+            model.context);
+      ids = tokenizer.encode_within(model.context, prefix + line);
+      ++cut;
+    }
+    piece.sources.ids.push_back(std::move(ids));
+    piece.places.push_back(piece.lines.size() - 1);
+  };
+  const int64_t positions = std::max<int64_t>(search.positions / std::max<int64_t>(config.num_beams, 1), 1);
+  LinePieces<TranslatePiece> pieces(
+      LineInput::of(flags.given.contains("--prompt") ? std::optional(flags.prompt) : std::nullopt), positions, add);
   const Weights files(model.parameters, folder);
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
-  SearchByLength search{.config = config, .cache_type = cache_type(flags.cache_dtype)};
-  if (flags.batch_tokens > 0) search.positions = flags.batch_tokens;
-  const auto weights =
-      sources.empty() ? nullptr : load_store(*backend, model, files, flags.common.quiet, adapter.get());
+  const auto weights = load_store(*backend, model, files, flags.common.quiet, adapter.get());
   ProfileReport profile(*backend, flags.common);
   search.ran = [&](const Generator& generator, int64_t rows, int64_t length) {
     profile.add(generator, fmt::format(", {} of {} tokens", counted(rows, "source"), length));
   };
-  const double start = now();
-  int64_t done = 0, written = 0;
-  Progress bar(std::ssize(sources), flags.common.quiet);
-  std::vector<std::vector<Hypothesis>> results(lines.size());
-  search.run(*backend, model, weights, sources, [&](size_t source, std::vector<Hypothesis> best) {
-    if (!best.empty()) written += std::ssize(best.front().ids);
-    results[places[source]] = std::move(best);
-    ++done;
-    bar.show(done, fmt::format("{:.1f} lines/s", static_cast<double>(done) / (now() - start)));
+  int64_t tokens = 0;
+  SearchByLength::Kept kept{.workspace = backend->make_workspace()};
+  TextsProgress progress("lines", flags.common.quiet);
+  pieces.answer_each(progress, "line", [&](const TranslatePiece& piece) {
+    std::vector<std::vector<Hypothesis>> results(piece.lines.size());
+    kept.shapes = pieces.shapes();
+    search.run(
+        *backend, model, weights, piece.sources.ids,
+        [&](size_t source, std::vector<Hypothesis> best) {
+          if (!best.empty()) tokens += std::ssize(best.front().ids);
+          results[piece.places[source]] = std::move(best);
+          progress.add();
+        },
+        kept);
+    progress.clear();
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i].empty()) results[i].push_back({});
+      print_line(flags, config, tokenizer, piece.lines[i], results[i]);
+    }
   });
-  bar.clear();
-  for (size_t i = 0; i < lines.size(); ++i) {
-    if (results[i].empty()) results[i].push_back({});
-    print_line(flags, config, tokenizer, lines[i], results[i]);
-  }
+  search.leave(kept);
   profile.write();
-  check_output();
-  if (!flags.common.quiet) {
-    const double seconds = now() - start;
-    say("{} in {:.1f} s: {:.1f} lines/s, {:.1f} tokens/s", counted(std::ssize(lines), "line"), seconds,
-        static_cast<double>(lines.size()) / seconds, static_cast<double>(written) / seconds);
-  }
+  if (cut > 0) say("{} cut at {} tokens", counted(cut, "line"), model.context);
+  progress.end(pieces.written(), "line",
+               fmt::format(", {:.1f} tokens/s", static_cast<double>(tokens) / progress.seconds()));
 }
 
 }  // namespace vkformer

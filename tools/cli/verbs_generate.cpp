@@ -109,7 +109,10 @@ void add_translate(CLI::App& app) {
       ->add_option("-n,--tokens", flags->tokens,
                    "most tokens to write for a line (default: the model's, else twice the source's and 10)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
-  command->add_option("--batch-tokens", flags->batch_tokens, "positions of a batch: lines times beams times length")
+  command
+      ->add_option(
+          "--batch-tokens", flags->batch_tokens,
+          "positions of a batch: lines times beams times length; what some 32 batches hold is written together")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   command->callback([flags, command] {
     remember_given(*command, flags->given);

@@ -8,8 +8,10 @@ namespace vkformer {
 
 namespace {
 
-void add_batch_tokens(CLI::App& command, int64_t& batch_tokens) {
-  command.add_option("--batch-tokens", batch_tokens, "positions of a batch")
+constexpr const char* batch_of_answers = "positions of a batch; what some 32 batches hold is written together";
+
+void add_batch_tokens(CLI::App& command, int64_t& batch_tokens, const char* what) {
+  command.add_option("--batch-tokens", batch_tokens, what)
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
 }
@@ -22,7 +24,7 @@ void add_text_flags(CLI::App& command, TextsFlags& flags, const char* model, con
   command.add_option("model", flags.model, model)->required();
   command.add_option("-p,--prompt", flags.text, prompt);
   add_weight_dtype(command, flags.dtype, type_of_weights);
-  add_batch_tokens(command, flags.batch_tokens);
+  add_batch_tokens(command, flags.batch_tokens, batch_of_answers);
 }
 
 void add_classify(CLI::App& app) {
@@ -88,7 +90,7 @@ void add_answer(CLI::App& app) {
   command->add_option("-p,--prompt", flags->question, "one question, instead of stdin");
   add_weight_dtype(*command, flags->dtype, type_of_weights);
   add_stride(*command, flags->stride);
-  add_batch_tokens(*command, flags->batch_tokens);
+  add_batch_tokens(*command, flags->batch_tokens, batch_of_answers);
   command->callback([flags] { answer(*flags); });
 }
 
@@ -172,7 +174,7 @@ void add_perplexity(CLI::App& app) {
       ->add_option("--shared", flags->shared,
                    "tokens that a window begins with and the one before has scored (default: half of a window)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
-  add_batch_tokens(*command, flags->batch_tokens);
+  add_batch_tokens(*command, flags->batch_tokens, "positions of a batch");
   add_weight_dtype(*command, flags->dtype, type_of_weights);
   add_cache_dtype(*command, flags->cache_dtype);
   add_adapter(*command, flags->adapter);
