@@ -141,6 +141,16 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
   return plan;
 }
 
+TrainingPlan plan_evaluation(const Model& model, const TrainSettings& settings, const std::vector<BatchShape>& shapes,
+                             const Backend& backend) {
+  check(!shapes.empty(), "an evaluation was asked for without the shape of a batch");
+  TrainingPlan plan{.model = &model, .settings = settings};
+  plan.blocks = training_blocks(model, Values(model.parameters.size()), backend.facts().max_allocation);
+  plan.layout = store_layout(plan);
+  for (const BatchShape& shape : shapes) plan.add_evaluation(shape, backend);
+  return plan;
+}
+
 int64_t bytes_saved_by_recomputing(const TrainingPlan& plan, const Backend& backend) {
   TrainSettings keeping = plan.settings;
   keeping.checkpoint_activations = false;

@@ -60,6 +60,11 @@ struct TrainingPlan {
 TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const std::vector<BatchShape>& shapes,
                            const Backend& backend, const std::vector<BatchShape>& evaluated = {});
 
+/// For evaluations alone: of the parameters no gradients, moments or sums are kept, and they may be of any type that a
+/// model's weights may be stored as. Nothing can be trained by it.
+TrainingPlan plan_evaluation(const Model& model, const TrainSettings& settings, const std::vector<BatchShape>& shapes,
+                             const Backend& backend);
+
 /// Bytes that computing activations again saves in a plan that does so.
 int64_t bytes_saved_by_recomputing(const TrainingPlan& plan, const Backend& backend);
 

@@ -225,7 +225,7 @@ struct Job {
 
 /// What verbs are for, in the order in which they are shown.
 void put_verbs_below_jobs(CLI::App& app) {
-  const Job jobs[] = {{"Train", {"train"}},
+  const Job jobs[] = {{"Train", {"train", "evaluate"}},
                       {"Use a model",
                        {"generate", "chat", "serve", "translate", "transcribe", "classify", "fill", "tag", "answer",
                         "embed", "attention"}},

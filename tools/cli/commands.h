@@ -332,6 +332,16 @@ struct TranscribeFlags {
   std::string out;              ///< folder for a file a recording; empty: stdout
 };
 
+/// Of a model on files; what is not given is as in the run that trained it.
+struct EvaluateFlags {
+  CommonFlags common;
+  std::string model;
+  std::map<std::string, std::vector<std::string>> files;  ///< as TrainFlags has them
+  std::string dtype = "f32";                              ///< of the weights
+  int64_t context = 0, batch_tokens = 0;                  ///< 0: not given
+  std::set<std::string> given;                            ///< names of the options on the command line
+};
+
 struct ScoreFlags {
   std::string reference, hypothesis = "-";  ///< text files; "-": standard input
   std::vector<std::string> metrics{"bleu", "chrf"};
@@ -351,6 +361,8 @@ void classify(ClassifyFlags flags);
 void fill(const FillFlags& flags);
 void embed(const EmbedFlags& flags);
 void perplexity(const PerplexityFlags& flags);
+/// The loss and the scores of a model on files like those that it was trained on.
+void evaluate_model(const EvaluateFlags& flags);
 void tag(const TextsFlags& flags);
 void answer(const AnswerFlags& flags);
 void logits(const LogitsFlags& flags);

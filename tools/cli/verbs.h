@@ -48,6 +48,7 @@ CLI::Validator result_file(std::vector<std::string> endings);
 void remember_given(CLI::App& command, std::set<std::string>& given);
 
 void add_train_verb(CLI::App& app);
+void add_evaluate_verb(CLI::App& app);
 /// generate, chat, translate
 void add_generation_verbs(CLI::App& app);
 /// train, those that write text, classify, fill, tag, answer, attention, info, convert, logits

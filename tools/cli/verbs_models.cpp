@@ -249,6 +249,7 @@ void add_attention(CLI::App& app) {
 
 void add_model_verbs(CLI::App& app) {
   add_train_verb(app);
+  add_evaluate_verb(app);
   add_generation_verbs(app);
   add_classify(app);
   add_fill(app);

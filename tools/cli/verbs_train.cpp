@@ -6,6 +6,42 @@
 
 namespace vkformer {
 
+namespace {
+
+/// The files of each kind.
+void add_files(CLI::App& command, std::map<std::string, std::vector<std::string>>& files) {
+  for (const JobKind& kind : job_kinds())
+    command
+        .add_option_function<std::vector<std::string>>(
+            kind.option, [&files, &kind](const auto& given) { files[kind.option] = given; }, kind.help)
+        ->expected(kind.one_role.empty() ? static_cast<int>(kind.roles.size()) : 1, static_cast<int>(kind.roles.size()))
+        ->allow_extra_args(kind.roles.size() > 1)
+        ->type_name(kind.type_name);
+}
+
+}  // namespace
+
+void add_evaluate_verb(CLI::App& app) {
+  auto flags = std::make_shared<EvaluateFlags>();
+  CLI::App* command = app.add_subcommand(
+      "evaluate",
+      "say how well a model does its job on files that it was not trained on\n: its loss on all of them and, by their "
+      "kind, BLEU and chrF, accuracy and F1, F1 of entities, exact match, word errors");
+  add_common_flags(*command, flags->common);
+  command->add_option("model", flags->model, "run folder, RUN/best or model folder")->required();
+  add_files(*command, flags->files);
+  for (const JobKind& kind : job_kinds()) put_below(*command, "Files, of one kind", {kind.option});
+  add_weight_dtype(*command, flags->dtype, "of the weights in the device's memory");
+  command->add_option("--context", flags->context, "positions of a sequence (default: the run's, or the model's)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  command->add_option("--batch-tokens", flags->batch_tokens, "positions of a batch (default: the run's)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  command->callback([flags, command] {
+    remember_given(*command, flags->given);
+    evaluate_model(*flags);
+  });
+}
+
 void add_train_verb(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   TrainSettings& s = flags->settings;
@@ -37,13 +73,7 @@ void add_train_verb(CLI::App& app) {
   command->add_option("--weights", flags->weights, "of frozen weights in the device's memory (default: as the files)")
       ->transform(type_name())
       ->check(CLI::IsMember(weight_types()));
-  for (const JobKind& kind : job_kinds())
-    command
-        ->add_option_function<std::vector<std::string>>(
-            kind.option, [flags, &kind](const auto& files) { flags->files[kind.option] = files; }, kind.help)
-        ->expected(kind.one_role.empty() ? static_cast<int>(kind.roles.size()) : 1, static_cast<int>(kind.roles.size()))
-        ->allow_extra_args(kind.roles.size() > 1)
-        ->type_name(kind.type_name);
+  add_files(*command, flags->files);
   command
       ->add_option("--valid", flags->valid,
                    "files of the same kind, not trained on (running text without them: see --validation-fraction)")

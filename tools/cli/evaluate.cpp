@@ -1,0 +1,108 @@
+// `vkformer evaluate`: how well a model does its job on files that it has not seen, as `train` says it of --valid
+// files.
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/model_folder.h"
+#include "models/weights.h"
+#include "runtime/check.h"
+#include "runtime/files/checkpoint.h"
+#include "tools/cli/evaluation.h"
+#include "tools/cli/job_kinds.h"
+#include "tools/cli/model_folder.h"
+#include "tools/cli/output.h"
+#include "tools/cli/train_plan.h"
+#include "tools/cli/train_state.h"
+
+namespace vkformer {
+
+namespace {
+
+/// The checkpoint that tells how a folder's model was trained; empty where none does.
+std::filesystem::path training_of(const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder / "state.json")) return folder;
+  const auto name = folder.filename();  // RUN/best and RUN/average lie beside the run's checkpoints
+  const auto latest = name == "best" || name == "average" ? latest_checkpoint(folder.parent_path()) : std::nullopt;
+  return latest.value_or(std::filesystem::path());
+}
+
+/// Those that `train` was given, where a run tells them.
+TrainFlags training_flags(const EvaluateFlags& given, const std::filesystem::path& folder) {
+  TrainFlags flags;
+  flags.common = given.common;
+  flags.files = given.files;
+  flags.given = given.given;
+  if (given.context > 0) flags.context = given.context;
+  if (given.batch_tokens > 0) flags.batch_tokens = given.batch_tokens;
+  const JobKind* kind = kind_of_flags(flags);
+  if (const auto training = training_of(folder); !training.empty()) {
+    flags.resume = true;  // the settings are the run's
+    const RunState state = load_state(training, flags);
+    const JobKind& trained = kind_of_files(state.files);
+    if (kind == nullptr)
+      throw UsageError(fmt::format("evaluate needs files; this run was trained with {}, so {} {}", trained.option,
+                                   trained.option, trained.type_name));
+    check(flags.lora.empty(),
+          "{} is an adapter's run; add it to its model first: vkformer convert {} FOLDER --merge {}", given.model,
+          flags.from, given.model);
+  }
+  if (kind == nullptr) throw UsageError("evaluate needs files of a kind that train knows, as --labels FILE");
+  flags.settings.products = float_type(flags.dtype);
+  return flags;
+}
+
+/// Files as those of validation and, for jobs want some, as those of training: nothing is trained.
+std::vector<RunFile> files_to_evaluate(const TrainFlags& flags) {
+  std::vector<RunFile> files = read_run_files(flags, {});
+  for (size_t i = 0, count = files.size(); i < count; ++i) {
+    files.push_back(files[i]);
+    files.back().role = "valid " + files[i].role;
+  }
+  return files;
+}
+
+std::vector<BatchShape> shapes_of(const TrainingData& data) {
+  std::vector<BatchShape> shapes = data.shapes();
+  for (const BatchShape& shape : data.validation_shapes())
+    if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
+  return shapes;
+}
+
+std::string text_of(const nlohmann::json& row, const std::string& scores) {
+  std::vector<std::string> parts;
+  for (const auto& [key, format] :
+       {std::pair{"loss", "loss {:.4f}"}, {"perplexity", "perplexity {:.2f}"}, {"bits_per_byte", "{:.3f} bits a byte"}})
+    if (row.contains(key)) parts.push_back(fmt::format(fmt::runtime(format), row[key].get<double>()));
+  return fmt::format("{}\n{}", fmt::join(parts, ", "), scores);
+}
+
+}  // namespace
+
+void evaluate_model(const EvaluateFlags& given) {
+  const std::filesystem::path folder = resolve_model_folder(given.model);
+  check(std::filesystem::is_directory(folder), "{} is a file; evaluate reads model folders and run folders",
+        given.model);
+  TrainFlags flags = training_flags(given, folder);
+  const JobKind& kind = *kind_of_flags(flags);
+  TrainJob job = kind.make(flags, files_to_evaluate(flags), folder);
+  store_weights_as(*job.model, folder, given.dtype);
+  const Weights weights(job.model->parameters, folder);
+
+  const auto backend = open_backend(flags.common);
+  TrainingPlan plan = plan_evaluation(*job.model, flags.settings, shapes_of(*job.data), *backend);
+  check_fits(plan, *backend);
+  Trainer evaluator(*backend, std::move(plan));
+  load_weights(weights, evaluator.store(), flags.common.quiet);
+  Evaluation evaluation = evaluate(job, *backend, evaluator, true, 0, flags.common.quiet);
+  check(std::isfinite(evaluation.loss), "the loss is {}: the model's weights, or products in {}, are beyond a number",
+        evaluation.loss, flags.dtype);
+  nlohmann::json& row = evaluation.row;
+  if (row.contains("validation_loss")) row["loss"] = row["validation_loss"];
+  row.erase("validation_loss");
+  flags.common.json ? print("{}\n", row.dump(1)) : print("{}", text_of(row, evaluation.text));
+}
+
+}  // namespace vkformer
