@@ -55,7 +55,7 @@ needs_stdout() {
 answers_on_the_way() {
   local lines=$1 first="" pid
   shift
-  "$@" <"$lines" >whole 2>err || fail "status $?: $*: $(cat err)"
+  "$@" <"$lines" >of_file 2>err || fail "status $?: $*: $(cat err)"
   rm -f question answer
   mkfifo question answer
   "$@" <question >answer 2>err &
@@ -67,7 +67,7 @@ answers_on_the_way() {
   { echo "$first" && cat <&4; } >out
   exec 4<&-
   wait $pid || fail "status $?: $*: $(cat err)"
-  cmp -s out whole || fail "a pipe is answered unlike a file: $*: $(diff out whole | head -n 5)"
+  cmp -s out of_file || fail "a pipe is answered unlike a file: $*: $(diff out of_file | head -n 5)"
 }
 
 # keeps_what_it_wrote COUNT COMMAND...: ended by a signal, the command has written whole pieces and tells how many lines

@@ -24,8 +24,8 @@ refuse 1 "blank.txt has no line with a word to mask" "${masked[@]}" --out run --
 [[ -e run ]] && fail "a refused run left a folder behind"
 # Of RoBERTa's positions one belongs to padding, which is token 0 here.
 sed 's/"bert"/"roberta"/' encoder.json >roberta.json
-accept "$vkformer" train roberta.json --masked lines.txt --size 50 --kind unigram --context 9 --iterations 1 --warmup 0 --out roberta
-grep -q '"max_position_embeddings": 10' "$(folder_of roberta)/config.json" || fail "not 9 positions: $(cat "$(folder_of roberta)/config.json")"
+accept "$vkformer" train roberta.json --masked lines.txt --size 50 --kind unigram --context 14 --iterations 1 --warmup 0 --out roberta
+grep -q '"max_position_embeddings": 15' "$(folder_of roberta)/config.json" || fail "not 14 positions: $(cat "$(folder_of roberta)/config.json")"
 
 accept "${masked[@]}" --out run --valid lines.txt --keep-best masked_accuracy
 for said in "42 lines of" "2 without words left out" "2 cut at 12 tokens" "1 of them repeat" "warning: 2.4 % of the lines" \

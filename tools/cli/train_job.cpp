@@ -104,7 +104,7 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
     say_what_was_meant(asked, *known);
     const std::string key = key_of_positions(*model.config);
     // RoBERTa's key counts positions that no token has.
-    if (flags.context > 0 && model.context > 0 && !key.empty() && !changes_of(flags).contains(key))
+    if (flags.context > model.context && model.context > 0 && !key.empty() && !changes_of(flags).contains(key))
       told[key] = model.config->at(key).get<int64_t>() + flags.context - model.context;
   }
   if (flags.dropout >= 0)

@@ -132,9 +132,9 @@ void add_train_verb(CLI::App& app) {
       ->check(some)
       ->capture_default_str();
   command
-      ->add_option("--context,--block-size", flags->context,
-                   "most positions of a sequence (default: the model's); a new model gets so many, whatever its config "
-                   "says")
+      ->add_option(
+          "--context,--block-size", flags->context,
+          "most positions of a sequence (default: the model's); a new model gets so many where its config has fewer")
       ->check(some);
   command->add_option("--mask-share", flags->mask_share, "chance of a word to be masked, with --masked")
       ->check(between(0.001, 1.0))
