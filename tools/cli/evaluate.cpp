@@ -89,6 +89,7 @@ void evaluate_model(const EvaluateFlags& given) {
   const JobKind& kind = *kind_of_flags(flags);
   TrainJob job = kind.make(flags, files_to_evaluate(flags), folder);
   store_weights_as(*job.model, folder, given.dtype);
+  tell_fallbacks(*job.model, given.dtype, given.common.quiet);
   const Weights weights(job.model->parameters, folder);
 
   const auto backend = open_backend(flags.common);
