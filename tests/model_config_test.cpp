@@ -207,7 +207,7 @@ TEST_CASE("a BART without prefix and without bias of the logits has a bias of ze
   CHECK(store->read("final_logits_bias") == std::vector<float>(static_cast<size_t>(model.vocabulary), 0.0f));
 }
 
-TEST_CASE("models larger than any device are refused before anything is allocated", "[config]") {
+TEST_CASE("models larger than any device are refused before anything is allocated", "[config][long]") {
   const auto too_large = ContainsSubstring("config.json: its sizes make a model of more than 2^42");
   CHECK_THAT(refusal({{"model_type", "llama"},
                       {"hidden_size", 1 << 20},

@@ -149,7 +149,7 @@ TEST_CASE("a repeated merge has its last rank", "[files]") {
   CHECK(ids_of(*model, "abc") == Ids{0, 4});
 }
 
-TEST_CASE("BPE merges long words in little time", "[files]") {
+TEST_CASE("BPE merges long words in little time", "[files][long]") {
   const auto model = made(make_bpe, bpe_of(abc, abc_merges));
   const size_t length = 1 << 20;  // quadratic time would take minutes
   const Ids all = ids_of(*model, std::string(length, 'a'));

@@ -75,6 +75,8 @@ Case make_case(const Family& family, const Setting& s, Of op) {
   const int64_t terms = op == Of::backward ? std::max(S, T * heads / kv_heads) : S;
   result.reduction = terms + std::max(D, Dv);
   if (!family.large_tiles) result.spared = {"tiled64_8x4", "tiled64_4x4"};
+  // Of such heads both walk through chunks of columns, of 64 or of 32; one of them is enough.
+  if (family.D > 128) result.spared.emplace_back("tiled_narrow");
   return result;
 }
 

@@ -215,7 +215,7 @@ Family widest() {
   return {576,
           512,
           {{.sizes = {1, 35, 41, 2, 1}},
-           {.sizes = {1, 1, 141, 2, 1}},
+           {.sizes = {1, 1, 71, 2, 1}},
            {.sizes = {1, 35, 41, 3, 1}, .layout = Layout::shared},
            {.sizes = {2, 1, 141, 3, 1},
             .layout = Layout::shared,
