@@ -90,6 +90,16 @@ keeps_what_it_wrote() {
   grep -q "ended by signal 15; written: $written of $count lines" err || fail "$written lines were written: $(cat err)"
 }
 
+# describe_labels: `label.json`, of a tiny BERT, and `rows.jsonl`, of two labels.
+describe_labels() {
+  cat >label.json <<'JSON'
+{"model_type": "bert", "max_position_embeddings": 12, "hidden_size": 24, "num_hidden_layers": 1,
+ "num_attention_heads": 3, "intermediate_size": 30}
+JSON
+  for i in $(seq 20); do
+    printf '{"text": "the cat and %d", "label": "cat"}\n{"text": "the dog and %d", "label": "dog"}\n' "$i" "$i"
+  done >rows.jsonl
+}
 # describe_ear: `ear.json`, of a tiny Whisper.
 describe_ear() {
   cat >ear.json <<'JSON'

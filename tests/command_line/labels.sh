@@ -2,13 +2,7 @@
 # Classifiers. Sourced by tests/command_line.sh.
 
 # Classifiers.
-cat >label.json <<'JSON'
-{"model_type": "bert", "max_position_embeddings": 12, "hidden_size": 24, "num_hidden_layers": 1,
- "num_attention_heads": 3, "intermediate_size": 30}
-JSON
-for i in $(seq 20); do
-  printf '{"text": "the cat and %d", "label": "cat"}\n{"text": "the dog and %d", "label": "dog"}\n' "$i" "$i"
-done >rows.jsonl
+describe_labels
 { echo text,label; echo '"the cat, ""one""",cat'; echo a dog,dog; } >rows.csv
 printf 'text\tlabel\nthe cow\tcow\n' >cow.tsv
 label=("$vkformer" train label.json --labels rows.jsonl --iterations 30 --warmup 1 --learning-rate 1e-2 --evaluate-every 15)
