@@ -19,7 +19,7 @@ class SessionGroup {
   const GeneratorShape& shape() const { return members_.front().generator.shape(); }
   GenerationSession& session(size_t i) { return members_[i].session; }
   Generator& generator(size_t i) { return members_[i].generator; }
-  /// Whether the model has positions for no longer ones.
+  /// Whether the model has positions for no longer ones, but for the few that a multiple of 8 leaves.
   bool is_longest() const { return model_.context > 0 && shape().capacity + 8 > model_.context; }
   int64_t cache_bytes() const { return cache_bytes_; }  ///< of all
   /// Compiles what decodes.

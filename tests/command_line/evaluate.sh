@@ -39,3 +39,4 @@ run=text
 accept "${train[@]}" --out $run --valid short.txt --accumulate 2
 accept "$vkformer" evaluate $run --data short.txt --json
 same validation_loss bits_per_byte
+refuse 2 "--batch-tokens is for .*, not for --data" "$vkformer" evaluate $run --data short.txt --batch-tokens 8

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "models/model_folder.h"
@@ -50,6 +51,7 @@ TrainFlags training_flags(const EvaluateFlags& given, const std::filesystem::pat
           flags.from, given.model);
   }
   if (kind == nullptr) throw UsageError("evaluate needs files of a kind that train knows, as --labels FILE");
+  check_options(*kind, given.given);
   flags.settings.products = float_type(flags.dtype);
   return flags;
 }
