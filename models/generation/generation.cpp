@@ -1,6 +1,7 @@
 #include "models/generation/generation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <ranges>
@@ -133,14 +134,14 @@ void Generator::write_inputs(Program& program, std::span<const int32_t> tokens, 
   }
 }
 
-std::vector<float> Generator::run(Program& program, std::span<const int32_t> tokens) {
+std::vector<float> Generator::run(const RunShape& shape, std::span<const int32_t> tokens) {
+  Program& program = program_of(shape);
   const auto rows = static_cast<size_t>(shape_.rows);
   const auto length = static_cast<int64_t>(tokens.size() / rows);
-  const int64_t positions = program.graph().shape(program.graph().find("ids"))[1];
-  write_inputs(program, tokens, positions);
-  if (positions > 1) {
+  write_inputs(program, tokens, shape.positions);
+  if (shape.positions > 1 && !shape.each) {
     std::vector<int32_t> last;
-    for (int64_t r = 0; r < shape_.rows; ++r) last.push_back(static_cast<int32_t>(r * positions + length - 1));
+    for (int64_t r = 0; r < shape_.rows; ++r) last.push_back(static_cast<int32_t>(r * shape.positions + length - 1));
     program.write("last", last);
   }
   position_ += length;  // whether it fails or not: states have moved then
@@ -188,6 +189,20 @@ std::vector<float> Generator::append(std::span<const int32_t> tokens) {
   return run_prompts(tokens);
 }
 
+std::vector<float> Generator::extend(std::span<const int32_t> tokens) {
+  check(shape_.rows == 1 && !shape_.left_padded && !shape_.log_probabilities && !tokens.empty(),
+        "{} tokens can't extend {} rows", tokens.size(), shape_.rows);
+  // Padding keeps the number of programs small.
+  const auto padded = static_cast<int64_t>(std::bit_ceil(tokens.size()));
+  const int64_t positions = std::max(std::ssize(tokens), std::min(padded, shape_.capacity - position_));
+  const RunShape shape(positions, 0, true);
+  last_extension_ = &program_of(shape);
+  std::vector<float> logits = run(shape, tokens);
+  logits.resize(logits.size() / static_cast<size_t>(positions) * tokens.size());
+  choices_.resize(choices_.size() / static_cast<size_t>(positions) * tokens.size());
+  return logits;
+}
+
 void Generator::for_pieces(
     std::span<const int32_t> tokens,
     const std::function<void(const RunShape& shape, std::span<const int32_t> piece, size_t begin)>& run) {
@@ -209,9 +224,8 @@ void Generator::for_pieces(
 std::vector<float> Generator::run_prompts(std::span<const int32_t> tokens) {
   std::vector<float> logits;
   for_pieces(tokens, [&](const RunShape& shape, std::span<const int32_t> piece, size_t) {
-    Program& program = program_of(shape);
-    last_prefill_ = &program;
-    logits = run(program, piece);
+    last_prefill_ = &program_of(shape);
+    logits = run(shape, piece);
   });
   return logits;
 }
@@ -315,7 +329,7 @@ void Generator::rewind(int64_t position) {
 std::vector<float> Generator::decode(std::span<const int32_t> tokens) {
   check(tokens.size() == static_cast<size_t>(shape_.rows), "{} tokens were given for {} rows", tokens.size(),
         shape_.rows);
-  return run(program_of(1), tokens);
+  return run(1, tokens);
 }
 
 void Generator::reorder(std::span<const int32_t> parents) {

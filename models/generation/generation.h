@@ -57,27 +57,34 @@ class Generator {
                     const std::function<void(size_t token, std::span<const float> logits)>& take);
   /// From now on logits are of all tokens, whatever the shape says of choices; false: as it says.
   void give_all_logits(bool all) { all_logits_ = all && shape_.choices > 0; }
+  /// Whether it can go back to any position: a model with states can't.
+  bool can_rewind() const { return !model_.recurrent; }
   /// Of so many positions, those that it can go back to: none of a model with states, but for all that were run.
   int64_t kept(int64_t positions) const { return model_.recurrent && positions != position_ ? 0 : positions; }
   /// As if nothing from `position` on had been run. Throws Error for one that it can't go back to.
   void rewind(int64_t position);
   /// As if one more had been run: another program writes it to the caches.
   void skip_one() { ++position_; }
+  /// Runs further tokens of the one row there is, in one run, and gives the logits after each: as many rows as tokens,
+  /// and of choices() likewise. Throws Error like prefill().
+  std::vector<float> extend(std::span<const int32_t> tokens);
   /// Appends one token to each row and gives the logits after it.
   std::vector<float> decode(std::span<const int32_t> tokens);
   std::vector<float> decode(int32_t token) { return decode(std::span(&token, 1)); }
   /// Row r goes on from what was row parents[r] (beam search).
   void reorder(std::span<const int32_t> parents);
-  /// The programs that decode(), the last prefill() and encode() replay; nullptr where there is none yet.
+  /// The programs that decode(), the last prefill(), encode() and the last extend() replay; nullptr where there is none
+  /// yet.
   const Program* decode_program() const { return decode_[all_logits_].get(); }
   const Program* prefill_program() const { return last_prefill_; }
   const Program* encoder_program() const { return encoder_.get(); }
+  const Program* extension_program() const { return last_extension_; }
 
  private:
   Program& encoder();
   Program& program_of(const RunShape& run);
   void check_tokens(std::span<const int32_t> tokens) const;
-  std::vector<float> run(Program& program, std::span<const int32_t> tokens);
+  std::vector<float> run(const RunShape& shape, std::span<const int32_t> tokens);
   std::vector<float> run_prompts(std::span<const int32_t> tokens);
   /// Calls `run` with what lies in a program of that shape: the tokens of all rows, and where in a row they begin.
   void for_pieces(std::span<const int32_t> tokens,
@@ -98,7 +105,7 @@ class Generator {
   std::map<RunShape, std::unique_ptr<Program>> prefills_[2];
   std::unique_ptr<Program> decode_[2];
   std::map<std::pair<Scoring, RunShape>, std::unique_ptr<Program>> scoring_;
-  const Program* last_prefill_ = nullptr;
+  const Program *last_prefill_ = nullptr, *last_extension_ = nullptr;
   std::unique_ptr<Program> encoder_, reorder_;
 };
 

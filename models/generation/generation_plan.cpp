@@ -127,7 +127,7 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, const Ru
   Graph graph;
   Pass pass;
   Value hidden = add_run(graph, model, shape, run, pass);
-  if (run.positions > 1) hidden = embedding(graph, hidden, graph.input("last", {shape.rows}, DType::i32));
+  if (run.positions > 1 && !run.each) hidden = embedding(graph, hidden, graph.input("last", {shape.rows}, DType::i32));
   const Value logits = model.head(graph, pass, hidden);
   if (shape.choices > 0) {
     const bool padded = shape.usable > 0 && shape.usable < graph.shape(logits).columns();

@@ -62,8 +62,9 @@ GenerationPlan plan_generation(const Model& model, const GeneratorShape& shape,
 struct RunShape {
   int64_t seen = 0;       ///< Pass::seen
   int64_t positions = 1;  ///< its next tokens
+  bool each = false;      ///< with logits behind each of them, not behind the last alone
 
-  RunShape(int64_t positions, int64_t seen = 0) : seen(seen), positions(positions) {}
+  RunShape(int64_t positions, int64_t seen = 0, bool each = false) : seen(seen), positions(positions), each(each) {}
   auto operator<=>(const RunShape&) const = default;
 };
 /// One run; with a device, fused for it and with operands for its matrix cores (runtime/passes).

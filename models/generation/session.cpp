@@ -30,6 +30,13 @@ TokenScores GenerationSession::score(std::span<const int32_t> tokens, std::span<
   return scores;
 }
 
+std::vector<float> GenerationSession::extend(std::span<const int32_t> tokens) {
+  generator_.rewind(std::ssize(ids_));
+  std::vector<float> logits = generator_.extend(tokens);
+  ids_.insert(ids_.end(), tokens.begin(), tokens.end());
+  return logits;
+}
+
 void GenerationSession::will_append() {
   generator_.rewind(std::ssize(ids_));
   generator_.skip_one();

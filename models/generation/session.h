@@ -16,6 +16,10 @@ class GenerationSession {
   std::vector<float> begin(std::span<const int32_t> ids);
   /// Appends one token and gives the logits after it. Throws Error like Generator::rewind() behind a run that failed.
   std::vector<float> append(int32_t token);
+  /// Appends some tokens in one run and gives the logits after each, see Generator::extend().
+  std::vector<float> extend(std::span<const int32_t> tokens);
+  /// As if only the first `count` tokens had been run.
+  void keep(size_t count) { ids_.resize(std::min(count, ids_.size())); }
   /// Goes on with these tokens from the end of what is in the cache, see Generator::score().
   TokenScores score(std::span<const int32_t> tokens, std::span<const int32_t> next, int64_t likeliest);
   /// Another program appends a token to the cache: before its run, and once it has done so.

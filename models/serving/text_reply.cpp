@@ -26,13 +26,15 @@ json timings_of(const TextReplyEnd& end) {
     return seconds > 0 ? static_cast<double>(tokens) / seconds : 0.0;
   };
   const int64_t run = end.prompt_tokens - end.reused_tokens;
-  return {{"cache_n", end.reused_tokens},
-          {"prompt_n", run},
-          {"prompt_ms", end.prompt_seconds * 1e3},
-          {"prompt_per_second", rate(run, end.prompt_seconds)},
-          {"predicted_n", end.answer_tokens},
-          {"predicted_ms", end.answer_seconds * 1e3},
-          {"predicted_per_second", rate(end.answer_tokens, end.answer_seconds)}};
+  json timings{{"cache_n", end.reused_tokens},
+               {"prompt_n", run},
+               {"prompt_ms", end.prompt_seconds * 1e3},
+               {"prompt_per_second", rate(run, end.prompt_seconds)},
+               {"predicted_n", end.answer_tokens},
+               {"predicted_ms", end.answer_seconds * 1e3},
+               {"predicted_per_second", rate(end.answer_tokens, end.answer_seconds)}};
+  if (end.guessed_tokens > 0) timings.update({{"draft_n", end.guessed_tokens}, {"draft_n_accepted", end.held_tokens}});
+  return timings;
 }
 
 const char* reason_of(const TextReplyEnd& end, size_t calls) {

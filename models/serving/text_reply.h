@@ -31,6 +31,7 @@ struct ReplyToken {
 struct TextReplyEnd {
   bool cut = false;  ///< by its longest length, not by the model or a stop text
   int64_t prompt_tokens = 0, reused_tokens = 0, answer_tokens = 0;
+  int64_t guessed_tokens = 0, held_tokens = 0;  ///< see Speculation; 0 where nobody guessed
   double prompt_seconds = 0, answer_seconds = 0;
   uint32_t seed = 0;  ///< with which the same answer comes again
 

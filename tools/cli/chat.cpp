@@ -81,6 +81,7 @@ void chat(const ChatFlags& flags) {
   if (grammar) longest.constraint = std::make_shared<GrammarConstraint>(grammar, config.eos_token_ids, false);
   longest.max_new_tokens = INT32_MAX;
   const auto search = make_search(longest, {{0}}, model.vocabulary);
+  DraftSetup drafts(flags, model, tokenizer);
   const Weights weights(model.parameters, folder);
 
   auto backend = open_backend(flags.common);
@@ -90,17 +91,18 @@ void chat(const ChatFlags& flags) {
                              .choices = search->choices(),
                              .usable = search->usable(),
                              .cache_type = cache_type(flags.cache_dtype)};
-  check_fits(model, folder, shape, backend->facts());
+  check_fits(model, folder, shape, backend->facts(), drafts.bytes(shape, backend->facts()));
   Generator generator(*backend, model, shape);
   generator.prepare(1);  // how long prompts will be nobody knows
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
+  drafts.make(*backend, generator, flags.common.quiet);
   if (flags.given.contains("--context") && generator.capacity() < flags.context && !flags.common.quiet)
     say("the model has {} positions, so that is the context", generator.capacity());
   const int64_t room = std::min<int64_t>(config.max_new_tokens.value_or(INT64_MAX), generator.capacity() / 4);
   ChatPrompts prompts(
       std::move(setup.chat_template), setup.variables,
       [&](std::string_view text) { return tokenizer.encode_as_it_is(text); }, generator.capacity(), room);
-  ChatTalk talk(generator, tokenizer, prompts, config, model.vocabulary, grammar);
+  ChatTalk talk(generator, tokenizer, prompts, drafts, config, model.vocabulary, grammar);
   talk.history().set_system(flags.system);
   const Interruption interruption;
   bool shown = false;

@@ -7,8 +7,8 @@
 
 namespace vkformer {
 
-ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, GenerationConfig config,
-                   int64_t vocabulary, std::shared_ptr<GrammarTokens> grammar)
+ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, const DraftSetup& drafts,
+                   GenerationConfig config, int64_t vocabulary, std::shared_ptr<GrammarTokens> grammar)
     : tokenizer_(tokenizer),
       prompts_(prompts),
       config_(std::move(config)),
@@ -16,6 +16,7 @@ ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompt
       capacity_(generator.capacity()),
       generator_(generator),
       session_(generator),
+      speculation_(drafts.speculation(generator, session_)),
       marks_(AnswerText::find_marks(tokenizer)),
       grammar_(std::move(grammar)) {
   marks_.spare_messages(config_.eos_token_ids);
@@ -49,23 +50,23 @@ void ChatTalk::answer(const AnswerText::Emit& emit, const std::function<void()>&
     if (!thought) text += piece;
     emit(piece, thought);
   });
-  std::vector<float> logits = session_.begin(prompt_);
+  const std::vector<float> logits = session_.begin(prompt_);
   statistics_ = {.prompt_tokens = std::ssize(prompt_), .reused_tokens = session_.reused()};
   bool ended = false;
-  while (!ended && !search->done()) {
-    if (statistics_.answer_tokens > 0) logits = session_.append(search->ids(0).back());
+  const auto choose = [&](auto scores, auto choices) -> std::optional<int32_t> {
     const auto before = search->ids(0).size();
-    search->advance(logits, generator_.choices());
-    if (search->ids(0).size() == before) break;  // nothing is possible
+    search->advance(scores, choices);
+    if (search->ids(0).size() == before) return std::nullopt;  // nothing is possible
     if (statistics_.answer_tokens++ == 0) statistics_.seconds_to_first_token = now() - start;
     const int32_t token = search->ids(0).back();
     ended = config.ends(token);
     if (!ended) answer.take(token);
-    if (Interruption::take()) {
-      cut_by_ = "Ctrl-C";
-      break;
-    }
-  }
+    if (Interruption::take()) cut_by_ = "Ctrl-C";
+    if (ended || search->done() || !cut_by_.empty()) return std::nullopt;
+    return token;
+  };
+  auto last = choose(std::span(logits), generator_.choices());
+  while (last) last = speculation_.step(search->ids(0), choose);
   answer.end();
   const double rest = now() - start - statistics_.seconds_to_first_token;
   if (statistics_.answer_tokens > 1)

@@ -3,11 +3,11 @@
 
 #include <functional>
 
+#include "models/chat/answer_text.h"
 #include "models/chat/chat_history.h"
 #include "models/constraint/grammar_constraint.h"
 #include "models/generation/generation_config.h"
-#include "models/generation/session.h"
-#include "models/chat/answer_text.h"
+#include "tools/cli/draft_setup.h"
 
 namespace vkformer {
 
@@ -21,13 +21,14 @@ struct ChatStatistics {
 
 class ChatTalk {
  public:
-  /// All must outlive this object. `config`: its max_new_tokens bounds an answer, if it is set. `grammar`: of answers;
-  /// nullptr: any.
-  ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, GenerationConfig config,
-           int64_t vocabulary, std::shared_ptr<GrammarTokens> grammar = nullptr);
+  /// All must outlive this object. `drafts`: who guesses answers. `config`: its max_new_tokens bounds an answer, if it
+  /// is set. `grammar`: of answers; nullptr: any.
+  ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, const DraftSetup& drafts,
+           GenerationConfig config, int64_t vocabulary, std::shared_ptr<GrammarTokens> grammar = nullptr);
 
   ChatHistory& history() { return history_; }
   const ChatStatistics& statistics() const { return statistics_; }
+  const Speculation& speculation() const { return speculation_; }  ///< of all answers
   const std::vector<int32_t>& prompt() const { return prompt_; }
 
   /// Answers the last question of the history, piece by piece, until the model ends, the tokens do, or Ctrl-C comes;
@@ -46,6 +47,7 @@ class ChatTalk {
   int64_t vocabulary_, capacity_;
   Generator& generator_;
   GenerationSession session_;
+  Speculation speculation_;
   ChatHistory history_;
   ChatStatistics statistics_;
   std::vector<int32_t> prompt_;

@@ -21,22 +21,24 @@ int64_t generator_bytes(const Model& model, const GeneratorShape& shape, const D
   return plan_generation(model, shape, blocks, &facts).layout.total_bytes();
 }
 
-std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts) {
+std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts,
+                                        int64_t beside) {
   for (const char* dtype : {"bf16", "q8_0", "q4_k"}) {
     Model stored = model;
     store_weights_as(stored, {}, dtype);
     const int64_t bytes = generator_bytes(stored, shape, facts);
-    if (has_room(bytes, facts)) return FittingType{dtype, bytes};
+    if (has_room(bytes + beside, facts)) return FittingType{dtype, bytes};
   }
   return std::nullopt;
 }
 
 void check_fits(const Model& model, const std::filesystem::path& files, const GeneratorShape& shape,
-                const DeviceFacts& facts) {
+                const DeviceFacts& facts, int64_t beside) {
   const int64_t needed = generator_bytes(model, shape, facts);
-  if (has_room(needed, facts)) return;
-  const auto fitting = fitting_type(load_model(files), shape, facts);
-  fail("{} needs {} for weights and caches, {} has {} free; {}", files.string(), size_text(needed), facts.name,
+  if (has_room(needed + beside, facts)) return;
+  const auto fitting = fitting_type(load_model(files), shape, facts, beside);
+  fail("{} needs {} for weights and caches{}, {} has {} free; {}", files.string(), size_text(needed),
+       beside > 0 ? fmt::format(", the model that drafts {}", size_text(beside)) : "", facts.name,
        size_text(static_cast<int64_t>(facts.memory_free)),
        fitting ? fmt::format("--dtype {} takes {}", fitting->dtype, size_text(fitting->bytes))
                : "use a smaller model or context");

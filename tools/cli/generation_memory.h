@@ -17,12 +17,13 @@ struct FittingType {
   int64_t bytes = 0;  ///< generator_bytes() with it
 };
 /// Of the types that weights are usually stored in, the largest with which a model of f32 fits; nothing where none
-/// does.
-std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts);
+/// does. `beside`: bytes that something else takes.
+std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts,
+                                        int64_t beside = 0);
 
-/// Throws Error where the device has less memory free than `model` asks for, saying which --dtype would do. `files`:
-/// where the model lies.
+/// Throws Error where the device has less memory free than `model` asks for, and `beside`, bytes of another that drafts
+/// for it; says which --dtype would do. `files`: where the model lies.
 void check_fits(const Model& model, const std::filesystem::path& files, const GeneratorShape& shape,
-                const DeviceFacts& facts);
+                const DeviceFacts& facts, int64_t beside = 0);
 
 }  // namespace vkformer

@@ -130,6 +130,7 @@ void ProfileReport::add(const Generator& generator, const std::string& batch) {
   if (generator.encoder_program()) add("encoder" + batch, *generator.encoder_program());
   if (generator.prefill_program()) add("prefill" + batch, *generator.prefill_program());
   if (generator.decode_program()) add("decoding of a token" + batch, *generator.decode_program());
+  if (generator.extension_program()) add("checking guessed tokens" + batch, *generator.extension_program());
 }
 
 void report_profile(const Backend& backend, const CommonFlags& flags, const Generator& generator) {

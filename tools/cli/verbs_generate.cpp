@@ -67,6 +67,24 @@ void add_sampling_flags(CLI::App& command, GenerateFlags& flags) {
              "--frequency-penalty", "--logit-bias", "--seed"});
 }
 
+/// Of verbs that write a text token by token.
+void add_draft_flags(CLI::App& command, GenerateFlags& flags) {
+  CLI::Option* model =
+      command
+          .add_option("--draft-model,--model-draft", flags.draft_model,
+                      "a smaller model of the same tokens guesses what comes next; several guesses are checked in one "
+                      "run, the text stays the same")
+          ->type_name("MODEL");
+  CLI::Option* lookup = command.add_flag(
+      "--draft-lookup", flags.draft_lookup,
+      "guess what followed the same tokens before: for answers that repeat what they are about, like code");
+  model->excludes(lookup);
+  command.add_option("--draft-tokens,--draft-max", flags.draft_tokens, "most guesses in a run")
+      ->check(CLI::Range(int64_t{1}, int64_t{64}))
+      ->capture_default_str();
+  put_below(command, "Guessed tokens", {"--draft-model", "--draft-lookup", "--draft-tokens"});
+}
+
 void add_grammar_flags(CLI::App& command, GenerateFlags& flags) {
   std::vector<CLI::Option*> options;
   options.push_back(
@@ -256,6 +274,7 @@ void add_chat(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--show-prompt", flags->show_prompt, "print the tokens of the first prompt, special ones included");
   add_answer_flags(*command, *flags);
+  add_draft_flags(*command, *flags);
   add_grammar_flags(*command, *flags);
   command->callback([flags, command] {
     remember_given(*command, flags->given);
@@ -311,6 +330,7 @@ void add_serve(CLI::App& app) {
             {"--host", "--port", "--api-key", "--api-key-file", "--allow-origin", "--alias", "--slots", "--waiting",
              "--context", "--embeddings", "--beams"});
   add_answer_flags(*command, *flags);
+  add_draft_flags(*command, *flags);
   command->callback([flags, command] {
     remember_given(*command, flags->given);
 #ifdef VKFORMER_SERVES

@@ -36,11 +36,11 @@ void refuse_flags(const ServeFlags& flags, std::initializer_list<const char*> re
 }
 
 void refuse_flags_of_answers(const ServeFlags& flags) {
-  refuse_flags(
-      flags,
-      {"--slots", "--template", "--template-arg", "--tokens", "--temp", "--top-k", "--top-p", "--min-p",
-       "--repeat-penalty", "--repeat-last-n", "--presence-penalty", "--frequency-penalty", "--logit-bias", "--seed"},
-      "that write text");
+  refuse_flags(flags,
+               {"--slots", "--template", "--template-arg", "--tokens", "--temp", "--top-k", "--top-p", "--min-p",
+                "--repeat-penalty", "--repeat-last-n", "--presence-penalty", "--frequency-penalty", "--logit-bias",
+                "--seed", "--draft-model", "--draft-lookup", "--draft-tokens"},
+               "that write text");
 }
 
 void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
@@ -58,6 +58,7 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
   GenerationConfig longest = config;
   longest.max_new_tokens = INT32_MAX;
   const auto search = make_search(longest, {{0}}, model.vocabulary);
+  DraftSetup drafts(flags, model, tokenizer);
   const Weights weights(model.parameters, folder);
 
   Front front(flags, name_of(flags, folder));
@@ -71,14 +72,15 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
                        .cache_type = cache_type(flags.cache_dtype)};
   // Between two runs of a prompt others go on, and the server can end.
   if (backend->facts().is_cpu()) shape.run_positions = 512;
-  check_fits(model, folder, shape, backend->facts());
+  check_fits(model, folder, shape, backend->facts(), drafts.bytes(shape, backend->facts()));
   const auto store = make_model_store(*backend, model);
   SessionGroup group(*backend, model, store, shape);
   group.prepare();
   load_weights(weights, model, adapter.get(), *store, flags.common.quiet);
+  drafts.make(*backend, group.generator(0), flags.common.quiet);
   if (given("--context") && model.context > 0 && model.context < flags.context && !flags.common.quiet)
     say("the model has {} positions, so that is the context", model.context);
-  TextSlots slots(group, tokenizer, static_cast<size_t>(flags.waiting));
+  TextSlots slots(group, tokenizer, drafts, static_cast<size_t>(flags.waiting));
   TextService service(slots, tokenizer, setup ? &*setup : nullptr, config, given("--seed"), model.vocabulary,
                       name_of(flags, folder), flags.common.quiet);
   front.serve(service, fmt::format("{} of {} positions, {} of caches; {}", counted(flags.slots, "slot"),

@@ -13,12 +13,16 @@ namespace vkformer {
 
 /// A session, and the job that uses it.
 struct TextSlots::Slot {
-  Slot(SessionGroup& group, size_t number)
-      : index(number), generator(group.generator(number)), session(group.session(number)) {}
+  Slot(SessionGroup& group, const DraftSetup& drafts, size_t number)
+      : index(number),
+        generator(group.generator(number)),
+        session(group.session(number)),
+        speculation(drafts.speculation(generator, session)) {}
 
   size_t index;
   Generator& generator;
   GenerationSession& session;
+  Speculation speculation;
   int64_t started = 0;  ///< the later, the larger
   std::unique_ptr<TextJob> job;
   std::optional<AnswerText> text;
@@ -49,9 +53,9 @@ std::vector<std::pair<int32_t, double>> likeliest_of(std::span<const double> log
 
 }  // namespace
 
-TextSlots::TextSlots(SessionGroup& group, const PromptText& tokenizer, size_t most_waiting)
+TextSlots::TextSlots(SessionGroup& group, const PromptText& tokenizer, const DraftSetup& drafts, size_t most_waiting)
     : group_(group), tokenizer_(tokenizer), most_waiting_(most_waiting) {
-  for (size_t i = 0; i < group.size(); ++i) slots_.push_back(std::make_unique<Slot>(group, i));
+  for (size_t i = 0; i < group.size(); ++i) slots_.push_back(std::make_unique<Slot>(group, drafts, i));
 }
 
 TextSlots::~TextSlots() = default;
@@ -145,6 +149,7 @@ void TextSlots::start(Slot& slot, std::unique_ptr<TextJob> job) {
   slot.started = ++starts_;
   slot.end = {.prompt_tokens = std::ssize(task.prompt), .seed = task.config.seed};
   slot.run = 0;
+  slot.speculation.count_anew();
   slot.begin = now();
   slot.tokens.clear();
   slot.characters = 0;
@@ -238,6 +243,7 @@ std::optional<std::string> TextSlots::bytes_of(int32_t id) const {
 }
 
 void TextSlots::write_tokens(const Slots& slots) try {
+  if (slots.size() == 1) return write_alone(*slots.front());
   const auto last = [](const Slot& slot) { return slot.job->task.search->ids(0).back(); };
   if (!group_.together_pays(slots.size())) {
     for (Slot* slot : slots) {
@@ -263,6 +269,14 @@ void TextSlots::write_tokens(const Slots& slots) try {
 } catch (const Error& error) {
   for (Slot* slot : slots)
     if (slot->job) fail(*slot, error.what());
+}
+
+void TextSlots::write_alone(Slot& slot) {
+  Search& search = *slot.job->task.search;
+  slot.speculation.step(search.ids(0), [&](auto logits, auto choices) -> std::optional<int32_t> {
+    write_token(slot, logits, choices);
+    return slot.job ? std::optional(search.ids(0).back()) : std::nullopt;
+  });
 }
 
 void TextSlots::write_token(Slot& slot, std::span<const float> logits, std::span<const int32_t> choices) try {
@@ -301,6 +315,8 @@ void TextSlots::finish(Slot& slot, bool cut) {
   const bool untold = !slot.tokens.empty() && !slot.stops.found();  // tokens that make no character
   if (!rest.empty() || untold) slot.job->write(rest, false, std::exchange(slot.tokens, {}));
   slot.end.cut = cut && !slot.stops.found();
+  slot.end.guessed_tokens = slot.speculation.guessed();
+  slot.end.held_tokens = slot.speculation.held();
   if (slot.answer_begin > 0) slot.end.answer_seconds = now() - slot.answer_begin;
   {
     const std::lock_guard lock(mutex_);

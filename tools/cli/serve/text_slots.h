@@ -5,6 +5,7 @@
 #include "models/chat/answer_text.h"
 #include "models/generation/session_group.h"
 #include "models/serving/stop_texts.h"
+#include "tools/cli/draft_setup.h"
 #include "tools/cli/serve/text_job.h"
 
 namespace vkformer {
@@ -18,8 +19,9 @@ struct SlotCounts {
 
 class TextSlots {
  public:
-  /// A slot for each session of `group`, and as many jobs as wait beside them. What is given must outlive this object.
-  TextSlots(SessionGroup& group, const PromptText& tokenizer, size_t most_waiting);
+  /// A slot for each session of `group`, and as many jobs as wait beside them. `drafts`: who guesses a text that is
+  /// written alone. What is given must outlive this object.
+  TextSlots(SessionGroup& group, const PromptText& tokenizer, const DraftSetup& drafts, size_t most_waiting);
   ~TextSlots();
   /// Positions of a slot.
   int64_t capacity() const { return group_.shape().capacity; }
@@ -47,6 +49,8 @@ class TextSlots {
   void run_prompt(Slot& slot);
   /// A token of each of these.
   void write_tokens(const Slots& slots);
+  /// One of this one, or several that were guessed.
+  void write_alone(Slot& slot);
   /// The same of a prompt whose tokens are scored.
   void score_prompt(Slot& slot, size_t most);
   void note_token(Slot& slot, int32_t token, double log_probability,
