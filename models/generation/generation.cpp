@@ -192,9 +192,10 @@ std::vector<float> Generator::append(std::span<const int32_t> tokens) {
 std::vector<float> Generator::extend(std::span<const int32_t> tokens) {
   check(shape_.rows == 1 && !shape_.left_padded && !shape_.log_probabilities && !tokens.empty(),
         "{} tokens can't extend {} rows", tokens.size(), shape_.rows);
-  // Padding keeps the number of programs small.
-  const auto padded = static_cast<int64_t>(std::bit_ceil(tokens.size()));
-  const int64_t positions = std::max(std::ssize(tokens), std::min(padded, shape_.capacity - position_));
+  // Padding keeps the number of programs small, and of pipelines, which know how many rows they have.
+  const auto positions = static_cast<int64_t>(std::bit_ceil(tokens.size()));
+  check(position_ + positions <= shape_.capacity, "{} positions are taken, {} more don't fit into the context of {}",
+        position_, positions, shape_.capacity);
   const RunShape shape(positions, 0, true);
   last_extension_ = &program_of(shape);
   std::vector<float> logits = run(shape, tokens);

@@ -66,7 +66,7 @@ class Generator {
   /// As if one more had been run: another program writes it to the caches.
   void skip_one() { ++position_; }
   /// Runs further tokens of the one row there is, in one run, and gives the logits after each: as many rows as tokens,
-  /// and of choices() likewise. Throws Error like prefill().
+  /// and of choices() likewise. There must be room for a power of two of them. Throws Error like prefill().
   std::vector<float> extend(std::span<const int32_t> tokens);
   /// Appends one token to each row and gives the logits after it.
   std::vector<float> decode(std::span<const int32_t> tokens);

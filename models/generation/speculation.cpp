@@ -1,6 +1,7 @@
 #include "models/generation/speculation.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "runtime/check.h"
 
@@ -13,7 +14,7 @@ Speculation::Speculation(Generator& generator, GenerationSession& session, Draft
 
 std::optional<int32_t> Speculation::step(std::span<const int32_t> text, const Choose& choose) {
   const size_t before = session_.ids().size(), room = static_cast<size_t>(generator_.capacity()) - before;
-  const size_t most = std::min(most_, std::max<size_t>(room, 1) - 1);
+  const size_t most = std::min(most_, std::max<size_t>(std::bit_floor(room), 1) - 1);
   const std::vector<int32_t> guesses = drafter_ && most > 0 ? drafter_->draft(text, most) : std::vector<int32_t>();
   if (guesses.empty()) {
     const std::vector<float> logits = session_.append(text.back());
