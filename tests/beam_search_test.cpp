@@ -295,6 +295,12 @@ TEST_CASE("draws follow the rules, and a batch does not change them", "[beam_sea
   CHECK(both[0][0].ids == draw({{3}})[0][0].ids);
   CHECK(both[1][0].ids == draw({{3}}, 1)[0][0].ids);  // the second of all, in a batch of its own
   CHECK(both[0][0].ids != both[1][0].ids);
+  config.num_return_sequences = 2;
+  const Results several = draw(prompts);
+  for (size_t i : {0, 1}) CHECK(several[0][i].ids == both[i][0].ids);
+  for (size_t i : {0, 1}) CHECK(several[1][i].ids == draw({{3}}, 1)[0][i].ids);
+  CHECK(several[1][0].ids != both[1][0].ids);
+  config.num_return_sequences = 1;
   // 2 and 3 are left, two to one.
   const auto& ids = both[0][0].ids;
   const auto twos = std::count(ids.begin(), ids.end(), 2), threes = std::count(ids.begin() + 1, ids.end(), 3);
@@ -316,6 +322,7 @@ TEST_CASE("a search refuses what it cannot run", "[beam_search]") {
   CHECK_THAT(error(config, {{1, 4}}), ContainsSubstring("token 4 is outside the vocabulary of 4"));
   CHECK_THAT(error({.num_beams = 2, .num_return_sequences = 3}, {{1}}),
              ContainsSubstring("num_return_sequences is 3, but 2 beams give at most 2"));
+  CHECK_THAT(error({.num_return_sequences = 3}, {{1}}), ContainsSubstring("3 texts were asked for"));
   CHECK_THAT(error({.num_beams = 2, .do_sample = true}, {{1}}), ContainsSubstring("from 2 beams"));
   CHECK_THAT(error({.max_new_tokens = 0}, {{1}}), ContainsSubstring("max_new_tokens is 0"));
   for (int64_t beams : {1, 2}) {

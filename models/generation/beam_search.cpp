@@ -59,9 +59,13 @@ Search::Search(const GenerationConfig& config, std::vector<std::vector<int32_t>>
   check_prompts(prompts, vocabulary);
   for (size_t source = 0; source < prompts.size(); ++source) numbers_.push_back(source);
   check(limits_.front() > 0, "max_new_tokens is {}; it must be at least 1", limits_.front());
+  check(config_.num_return_sequences == 1 || config_.num_beams > 1 || config_.do_sample,
+        "{} texts were asked for (--samples, num_return_sequences), but the likeliest tokens make the same one each "
+        "time; draw (--temp, --seed), or take the best of several beams (--beams)",
+        config_.num_return_sequences);
   check(config_.num_return_sequences >= 1 && config_.num_return_sequences <= beams,
         "num_return_sequences is {}, but {} beams give at most {}; raise num_beams (--beams), or ask for "
-        "fewer (generate --return, translate --n-best)",
+        "fewer (generate --samples, translate --n-best)",
         config_.num_return_sequences, beams, beams);
   for (const auto& prompt : prompts) ids_.insert(ids_.end(), beams_, prompt);
   step_.parents.resize(ids_.size());
@@ -115,7 +119,7 @@ std::vector<std::vector<Hypothesis>> Search::results() const {
 }
 
 PlainSearch::PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
-    : Search(config, std::move(prompts), 1, vocabulary) {}
+    : Search(config, std::move(prompts), config.rows(), vocabulary), ended_(ids_.size(), 0) {}
 
 int64_t Search::choices_of(int64_t wanted) const {
   const auto banned = rules_.most_banned();
@@ -127,26 +131,38 @@ int64_t PlainSearch::choices() const {
 }
 
 void PlainSearch::advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) {
-  check_row(std::ranges::all_of(logits, [](float logit) { return logit < -impossible; }), source);
+  const size_t width = logits.size() / beams_;
+  char all = 1;
+  for (size_t i = 0; i < beams_; ++i) {
+    const size_t row = source * beams_ + i;
+    const auto of_row = [&](auto of_all) { return of_all.empty() ? of_all : of_all.subspan(i * width, width); };
+    if (!ended_[row]) advance_row(source, row, of_row(logits), of_row(ids));
+    all &= ended_[row];
+  }
+  finished_[source] = all;
+}
+
+void PlainSearch::advance_row(size_t source, size_t row, std::span<const float> logits, std::span<const int32_t> ids) {
+  check_row(std::ranges::all_of(logits, [](float logit) { return logit < -impossible; }), row);
   std::vector<float> ruled;
   ScoredTokens likeliest;
   if (ids.empty() && rules_.none()) {
     logits = logits.first(static_cast<size_t>(usable()));
   } else if (ids.empty()) {
     std::vector<double> scores(logits.begin(), logits.end());
-    rules_.apply(ids_[source], generated_ - 1, scores, limits_[source]);
+    rules_.apply(ids_[row], generated_ - 1, scores, limits_[source]);
     ruled.assign(scores.begin(), scores.end());
     logits = ruled;
   } else if (!rules_.none()) {
     likeliest = {{ids.begin(), ids.end()}, {logits.begin(), logits.end()}};
-    rules_.apply(ids_[source], generated_ - 1, likeliest, limits_[source]);
+    rules_.apply(ids_[row], generated_ - 1, likeliest, limits_[source]);
     ruled.assign(likeliest.scores.begin(), likeliest.scores.end());
     logits = ruled;
     ids = likeliest.tokens;
   }
   const auto best = std::max_element(logits.begin(), logits.end());
-  finished_[source] = 1;
-  if (best == logits.end() || *best == impossible) return check_not_ended_early(is_whole(source));
+  ended_[row] = 1;
+  if (best == logits.end() || *best == impossible) return check_not_ended_early(is_whole(row));
   auto token = static_cast<int32_t>(best - logits.begin());
   if (config_.do_sample) {
     const SamplingSettings settings{.temperature = config_.temperature,
@@ -155,16 +171,21 @@ void PlainSearch::advance_source(size_t source, std::span<const float> logits, s
                                     .min_p = config_.min_p,
                                     .temperature_last = config_.temperature_last,
                                     .seed = config_.seed};
-    const uint64_t draw = numbers_[source] << 32 | static_cast<uint64_t>(generated_ - 1);
+    const uint64_t number = numbers_[source] * beams_ + row % beams_;
+    const uint64_t draw = number << 32 | static_cast<uint64_t>(generated_ - 1);
     token = sample(logits, settings, draw);
   }
   if (!ids.empty()) token = ids[static_cast<size_t>(token)];
-  ids_[source].push_back(token);
-  step_.tokens[source] = token;
-  finished_[source] = static_cast<char>(config_.ends(token) || generated_ == limits_[source]);
+  ids_[row].push_back(token);
+  step_.tokens[row] = token;
+  ended_[row] = static_cast<char>(config_.ends(token) || generated_ == limits_[source]);
 }
 
-std::vector<Hypothesis> PlainSearch::best_of(size_t source) const { return {{.ids = ids_[source]}}; }
+std::vector<Hypothesis> PlainSearch::best_of(size_t source) const {
+  std::vector<Hypothesis> texts;
+  for (size_t i = 0; i < beams_; ++i) texts.push_back({.ids = ids_[source * beams_ + i]});
+  return texts;
+}
 
 BeamSearch::BeamSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary)
     : Search(config, std::move(prompts), config.num_beams, vocabulary),

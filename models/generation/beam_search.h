@@ -35,7 +35,7 @@ void log_softmax(std::span<const float> logits, std::span<double> result, size_t
 class Search {
  public:
   virtual ~Search() = default;
-  /// Rows of logits a step: sources times beams, the beams of a source side by side. At first they all hold the
+  /// Rows of logits a step: sources times beams or draws, those of a source side by side. At first they all hold the
   /// source's prompt.
   int64_t rows() const { return static_cast<int64_t>(ids_.size()); }
   /// The ids of a row so far, prompt included.
@@ -46,8 +46,8 @@ class Search {
   int64_t usable() const { return rules_.usable(); }
   /// `source` ends after so many tokens, from 1 to what the config allows, however long the others may become.
   void limit(int64_t source, int64_t tokens);
-  /// Draws follow the seed and the number of their source: at first its place, where these are some of many the one
-  /// among all.
+  /// Draws follow the seed and their number: that of their source, at first its place, where these are some of many the
+  /// one among all; with several draws of each source so many times that, and its own place among them.
   void set_number(int64_t source, uint64_t number) { numbers_.at(static_cast<size_t>(source)) = number; }
   /// Takes the logits [rows, V] that follow each row's last token, or, with their `ids` beside, those of the choices()
   /// likeliest ones or more, of equal ones the lower id first: [rows, choices()]; of several beams their
@@ -82,8 +82,8 @@ class Search {
   SearchStep step_;
 };
 
-/// One row a source, one hypothesis. The largest logit, the lower id on a tie; with do_sample a draw (see sample()), of
-/// another stream for each source, so that a batch changes nothing.
+/// One row a source, one hypothesis: the largest logit, the lower id on a tie. With do_sample num_return_sequences of
+/// them, in the order of their draws (see sample()), each of another stream, so that a batch changes nothing.
 class PlainSearch final : public Search {
  public:
   PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
@@ -92,7 +92,10 @@ class PlainSearch final : public Search {
 
  private:
   void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) override;
+  void advance_row(size_t source, size_t row, std::span<const float> logits, std::span<const int32_t> ids);
   std::vector<Hypothesis> best_of(size_t source) const override;
+
+  std::vector<char> ended_;  ///< by row
 };
 
 /// Beam search after `_beam_search` of transformers 5 (BeamSearchScorer before it differs only in that it may take one
@@ -135,8 +138,8 @@ void check_prompts(const std::vector<std::vector<int32_t>>& prompts, int64_t voc
 
 /// Beam search when num_beams is above 1, else a plain one. `prompts`: of each source its prompt or the decoder's start
 /// id. With unequal lengths max_length and min_length count from the longest, as if the others were padded on the left.
-/// Throws Error like check_prompts, when num_return_sequences is above num_beams, for draws with beams, and for ids in
-/// `config` that the vocabulary lacks.
+/// Throws Error like check_prompts, when num_return_sequences is above num_beams and nothing is drawn, for draws with
+/// beams, and for ids in `config` that the vocabulary lacks.
 std::unique_ptr<Search> make_search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts,
                                     int64_t vocabulary);
 

@@ -65,6 +65,8 @@ struct GenerationConfig {
   std::shared_ptr<const TokenConstraint> constraint;   ///< of what comes behind the prompt
 
   bool operator==(const GenerationConfig&) const = default;
+  /// Sequences of a source side by side: its beams or, where tokens are drawn, what is returned of it.
+  int64_t rows() const { return num_beams > 1 ? num_beams : do_sample ? num_return_sequences : 1; }
   /// Whether max_new_tokens or max_length says how long a sequence may become.
   bool has_length() const { return max_new_tokens || max_length; }
   /// Most tokens to generate after a prompt (a decoder's start id is a prompt of length 1). Throws Error when

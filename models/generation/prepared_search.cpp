@@ -49,7 +49,7 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
   }
   const auto sources = static_cast<int64_t>(given.size());
   GeneratorShape& shape = prepared.shape;
-  shape.rows = sources * config.num_beams;
+  shape.rows = sources * config.rows();
   if (model.has_encoder()) {
     check(model.context == 0 || static_cast<int64_t>(longest) <= model.context,
           "the source has {} tokens, the model {} positions; shorten it", longest, model.context);
@@ -85,7 +85,7 @@ PreparedSearch prepare_search(const Model& model, GenerationConfig config, std::
         sources, model.frame_columns, model.frames_per_position);
   check(std::ranges::all_of(prompts, [&](const auto& ids) { return std::ssize(ids) == prepared.prompt; }),
         "prompts behind an encoder must be of one length");
-  prepared.shape = {.rows = sources * config.num_beams, .sources = sources, .source_positions = positions};
+  prepared.shape = {.rows = sources * config.rows(), .sources = sources, .source_positions = positions};
   add_search(prepared, model, std::move(config), std::move(prompts));
   return prepared;
 }

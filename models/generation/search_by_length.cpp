@@ -47,11 +47,10 @@ void SearchByLength::run(Backend& backend, const Model& model, const std::shared
   if (sources.empty()) return;
   std::vector<ExampleLength> lengths;
   for (const auto& ids : sources) lengths.push_back({.source = 0, .target = std::ssize(ids)});
-  const int64_t beams = std::max<int64_t>(config.num_beams, 1);
   const LengthBatches batches =
-      kept.shapes
-          ? *kept.shapes
-          : LengthBatches(lengths, {.positions = positions / beams, .most_shapes = most_lengths, .padding = 0.1});
+      kept.shapes ? *kept.shapes
+                  : LengthBatches(
+                        lengths, {.positions = positions / config.rows(), .most_shapes = most_lengths, .padding = 0.1});
   for (const LengthBatches::Batch& batch : batches.in_order(lengths)) {
     const LengthBatches::Bucket& bucket = batches.buckets()[batch.bucket];
     // The last batch of a length is filled up with its first source.

@@ -87,8 +87,8 @@ class Streaming {
 
 py::object write(LoadedModel& model, const Prompts& prompts, LoadedModel::Writing writing, const py::object& callback) {
   if (callback.is_none()) return written(model, prompts, model.write(prompts.ids, writing), writing.config);
-  if (!prompts.single || prompts.of_ids || model.model().has_encoder() || writing.config.num_beams > 1)
-    throw py::type_error("callback wants one text of a decoder, without beams");
+  if (!prompts.single || prompts.of_ids || model.model().has_encoder() || writing.config.rows() > 1)
+    throw py::type_error("callback wants one text of a decoder, without beams or several draws");
   Streaming streaming(model, prompts.ids.front(), callback);
   writing.goes_on = [&](std::span<const int32_t> so_far) { return streaming.take(so_far, writing.config); };
   auto results = model.write(prompts.ids, writing);

@@ -95,6 +95,29 @@ cmp -s out expected || fail "-p - writes another text: $(cat out)"
 ids=$("$vkformer" tokenize run -p "the quick" | tr ' ' ,)
 "$vkformer" generate run --ids "$ids" -n 5 --temp 0 -q </dev/null >out
 [[ $(cut -f 2 out) == "$(cat expected)" && $(cut -f 1 out) == "$ids",* ]] || fail "--ids without its text: $(cat out)"
+# Several draws of one prompt, of which the first is that without them: as text (also beyond the context, and with a
+# line behind each), as JSON, as ids, and of an encoder's source.
+for length in 5 40; do
+  accept "$vkformer" generate run -p "the quick" -n $length --seed 7 -q
+  cp out single
+  accept "$vkformer" generate run -p "the quick" -n $length --seed 7 --samples 3
+  grep -q "tokens in 3 texts, seed 7)" err || fail "what three texts took: $(cat err)"
+  csplit -sz --suppress-matched out '/^---------------$/' '{*}' && cmp -s xx00 single || fail "the first draw: $(cat out)"
+  [[ $(sha256sum xx0? | cut -d ' ' -f 1 | sort -u | wc -l) == 3 ]] || fail "three draws are not three texts: $(cat out)"
+  accept "$vkformer" generate run -p "the quick" -n $length --seed 7 --num-return-sequences 3 --json -q
+  for i in 0 1 2; do grep -qF "\"text\": \"$(sed -z 's/\n$//; s/\n/\\n/g' xx0$i)\"" out || fail "draw $i in JSON: $(cat out)"; done
+done
+accept "$vkformer" generate run --ids "$ids" -n 5 --seed 7 -q
+cp out single
+accept "$vkformer" generate run --ids "$ids" --ids "$ids" -n 5 --seed 7 --samples 2 -q
+[[ $(sort -u out | wc -l) == 4 && $(head -n 1 out) == "$(cat single)" ]] || fail "draws of ids: $(cat out)"
+accept "$vkformer" generate run -p "the " --samples 2 -q -j '{"const": null}'
+[[ $(cat out) == null$'\n'null ]] || fail "draws of JSON: $(cat out)"
+accept "$vkformer" generate "$fixtures/t5" --ids 5,17,1 -n 5 --seed 7 --samples 3 -q
+[[ $(sort -u out | wc -l) == 3 ]] || fail "draws behind an encoder: $(cat out)"
+refuse 1 "3 texts were asked for (--samples" "$vkformer" generate run -p "the" --samples 3 --temp 0
+refuse 1 "3 texts were asked for (--samples" "$vkformer" generate run --ids "$ids" --samples 3 --temp 0
+refuse 1 "2 beams give at most 2" "$vkformer" generate run -p "the" --samples 3 --beams 2
 # Texts of a grammar, whatever the model would write; where there is no end id they end with it.
 form='root ::= ("fox" | "dog") "s"? " jumps"'
 accept "$vkformer" generate run -p "the " --grammar "$form" -q

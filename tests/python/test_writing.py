@@ -46,6 +46,13 @@ class Writing(Case):
             self.assertEqual(len({tuple(ids) for ids in draw(2)}), 6)
             self.assertEqual(draw(2), draw(5))
 
+    def test_several_draws_of_a_prompt(self):
+        for name in ("llama", "t5"):
+            draw = lambda count: fixture(name).generate(
+                [5, 17, 1], max_new_tokens=10, temperature=1.5, seed=1, eos_token_id=None, num_return_sequences=count)
+            self.assertEqual(len({tuple(ids) for ids in draw(3)}), 3)
+            self.assertEqual(draw(3)[0].tolist(), draw(1).tolist())
+
     def test_beams_of_an_encoder_decoder(self):
         model = fixture("marian")
         several = model.generate([5, 17, 3, 2], num_beams=4, num_return_sequences=3, max_new_tokens=8)

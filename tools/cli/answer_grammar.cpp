@@ -31,6 +31,10 @@ bool hides_prompt(const GenerateFlags& flags) {
                                                         [&](const char* flag) { return flags.given.contains(flag); });
 }
 
+std::string_view line_behind_text(const GenerateFlags& flags) {
+  return flags.given.contains("--json-schema") || flags.given.contains("--json-schema-file") ? "" : "---------------\n";
+}
+
 void tell_broken_form(const TextEnd& end) {
   if (!end.whole) say("the text ends before its form is complete; give it more tokens (-n)");
 }

@@ -14,6 +14,9 @@ std::shared_ptr<GrammarTokens> answer_grammar(const GenerateFlags& flags, const 
 
 /// Whether what is written is printed without its prompt: a text of a form goes to programs that read that form.
 bool hides_prompt(const GenerateFlags& flags);
+/// What stands behind each of several texts: the line that nanoGPT prints, but nothing behind JSON, which tells its
+/// end.
+std::string_view line_behind_text(const GenerateFlags& flags);
 /// Says so where a text's form is not complete.
 void tell_broken_form(const TextEnd& end);
 

@@ -39,6 +39,7 @@ struct Printing {
   bool json = false;
   bool goes_on = true;      ///< from its prompt, as a decoder's text does,
   bool with_prompt = true;  ///< which is printed, too
+  std::string_view behind;  ///< a text that is one of several
 };
 
 /// `prompts`: tokens of each; behind an encoder 1, the start id.
@@ -68,7 +69,7 @@ void print_results(const std::vector<std::vector<Hypothesis>>& results, const st
       if (printing.as_text && config.num_beams > 1)
         print("{}\n", on_one_line);
       else if (printing.as_text)
-        print("{}\n", text);
+        print("{}\n{}", text, results[source].size() > 1 ? printing.behind : "");
       else
         vkformer::print("{}{}\n", fmt::join(printing.with_prompt ? all : written, ","),
                         tokenizer ? '\t' + on_one_line : "");
@@ -112,7 +113,8 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
                  .as_text = as_text,
                  .json = flags.common.json,
                  .goes_on = !model.has_encoder(),
-                 .with_prompt = model.has_encoder() || !hides_prompt(flags)});
+                 .with_prompt = model.has_encoder() || !hides_prompt(flags),
+                 .behind = line_behind_text(flags)});
   if (config.do_sample && !flags.common.quiet) say("seed {}", config.seed);
 
   report_profile(*backend, flags.common, generator);

@@ -39,7 +39,7 @@ GenerationConfig with_flags(GenerationConfig config, const GenerateFlags& flags)
   if (flags.answers) config.max_length.reset();
   if (flags.answers && !given("--tokens")) config.max_new_tokens.reset();
   if (given("--beams")) config.num_beams = flags.beams;
-  if (given("--return")) config.num_return_sequences = flags.returned;
+  if (given("--samples")) config.num_return_sequences = flags.returned;
   if (given("--length-penalty")) config.length_penalty = flags.length_penalty;
   if (given("--early-stopping")) config.early_stopping = EarlyStopping::yes;
   for (const char* flag : {"--length-penalty", "--early-stopping"})

@@ -74,7 +74,7 @@ std::string name_of_foreign_option(std::string_view option) {
       {"--start", "--prompt"},
       {"--prompt-file", "--file"},
       {"--text", "--prompt"},
-      {"--num-samples", "--return"},
+      {"--num-samples", "--samples"},
       {"--num-return-sequences", "--return"},
       {"--normalize", "--length-penalty"},
       {"--draft", "--draft-tokens"},

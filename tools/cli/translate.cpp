@@ -44,7 +44,7 @@ void print_line(const GenerateFlags& flags, const GenerationConfig& config, cons
     if (flags.common.json) {
       json["hypotheses"].push_back({{"text", text}});
       if (scored) json["hypotheses"].back()["score"] = hypothesis.score;
-    } else if (config.num_return_sequences > 1)
+    } else if (scored && config.num_return_sequences > 1)
       print("{:.4f}\t{}\n", hypothesis.score, text);
     else
       print("{}\n", text);
@@ -102,7 +102,7 @@ void translate(GenerateFlags flags) {
     piece.sources.ids.push_back(std::move(ids));
     piece.places.push_back(piece.lines.size() - 1);
   };
-  const int64_t positions = std::max<int64_t>(search.positions / std::max<int64_t>(config.num_beams, 1), 1);
+  const int64_t positions = std::max<int64_t>(search.positions / config.rows(), 1);
   LinePieces<TranslatePiece> pieces(
       LineInput::of(flags.given.contains("--prompt") ? std::optional(flags.prompt) : std::nullopt), positions, add);
   const Weights files(model.parameters, folder);

@@ -134,7 +134,7 @@ void add_translate(CLI::App& app) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   command->callback([flags, command] {
     remember_given(*command, flags->given);
-    if (flags->given.contains("--n-best")) flags->given.insert("--return");
+    if (flags->given.contains("--n-best")) flags->given.insert("--samples");
     translate(*flags);
   });
 }
@@ -197,6 +197,11 @@ void add_generate(CLI::App& app) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
       ->capture_default_str();
   add_sampling_flags(*command, *flags);
+  command
+      ->add_option("--samples,--num-samples,--num-return-sequences,--return,--n-best", flags->returned,
+                   "texts of each prompt: drawn one by one or, with --beams, the best so many")
+      ->check(CLI::Range(1, 1024));
+  put_below(*command, "Choosing tokens", {"--samples"});
   add_grammar_flags(*command, *flags);
   command->add_flag("--no-display-prompt", flags->no_display_prompt,
                     "print what is written behind the prompt alone, as is done anyway where it has a form");
@@ -209,9 +214,6 @@ void add_generate(CLI::App& app) {
           ->excludes(prompt);
   add_text_file(*command, flags->file, {prompt, ids});
   add_beam_flags(*command, *flags);
-  command->add_option("--return,--n-best", flags->returned, "with --beams: hypotheses of each source to print")
-      ->check(CLI::Range(1, 1024))
-      ->group("Beam search");
   command->callback([flags, command] {
     remember_given(*command, flags->given);
     if (flags->ids.empty() && !flags->given.contains("--prompt") && flags->file.empty())
