@@ -88,6 +88,21 @@ echo checkpoint-000002 >missed/latest
 sed -i '/"iteration":2,.*validation_loss/d' missed/metrics.jsonl
 accept "$vkformer" train --resume --out missed
 cmp -s <(grep validation_loss evaluated/metrics.jsonl) <(grep validation_loss missed/metrics.jsonl) || fail "an evaluation after a checkpoint was not made up for: $(cat missed/metrics.jsonl)"
+# The last checkpoints, as many as asked for; any of them can be gone on from, and a resumed run may keep fewer.
+kept() { [[ $(cd "$1" && echo checkpoint-*) == "$(printf 'checkpoint-%06d ' "${@:2}" | sed 's/ $//')" ]] || fail "kept of $1: $(ls "$1")"; }
+kept evaluated 2 4
+accept "${train[@]:0:5}" --batch 2 --warmup 1 --checkpoint-every 2 --iterations 8 --keep 3 --out kept
+kept kept 4 6 8
+cp -r kept back
+echo checkpoint-000004 >back/latest
+accept "$vkformer" train --resume --out back
+kept back 4 6 8
+cmp -s {kept,back}/checkpoint-000008/model.safetensors || fail "another model from an older checkpoint"
+accept "$vkformer" train --resume --out kept --iterations 9 --keep 2
+grep -qx "1 checkpoint more than the last 2 will be removed once an iteration is done" err || fail "fewer are kept without a word: $(cat err)"
+kept kept 8 9
+accept "$vkformer" train --resume --out kept --iterations 10
+kept kept 8 10
 refuse 1 "characters the model knows" "$vkformer" generate run -p "Q"
 refuse 1 "prompt" "$vkformer" generate run -p ""
 refuse 1 "there is no 'nowhere'" "$vkformer" generate nowhere -p "the"

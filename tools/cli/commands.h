@@ -68,6 +68,7 @@ struct TrainFlags {
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;
   int64_t score_lines = 200;        ///< of an evaluation on pairs or questions
+  int64_t keep = 1;                 ///< last checkpoints that RUN has
   std::string keep_best;            ///< metric by which RUN/best is kept; empty: it is not
   int64_t epochs = 0;               ///< instead of iterations
   double minutes = 0;               ///< of this process after which the run ends; 0: no limit

@@ -54,6 +54,8 @@ std::string name_of_foreign_option(std::string_view option) {
       {"--eval-steps", "--evaluate-every"},
       {"--save-freq", "--checkpoint-every"},
       {"--save-steps", "--checkpoint-every"},
+      {"--save-total-limit", "--keep"},
+      {"--keep-interval-updates", "--keep"},
       {"--exponential-smoothing", "--moving-average"},
       {"--gradient-checkpointing", "--checkpoint-activations"},
       {"--train-sets", "--pairs"},

@@ -44,7 +44,7 @@ nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& b
 
 /// Takes the run, if it is still where this process found it before it had the lock.
 CheckpointWriter take_run(const TrainFlags& flags, int64_t iteration) {
-  CheckpointWriter writer(flags.out, static_cast<int>(flags.average), flags.checkpoint_every);
+  CheckpointWriter writer(flags.out, static_cast<int>(std::max(flags.average, flags.keep)), flags.checkpoint_every);
   check(writer.latest_step() == (flags.resume ? std::optional(iteration) : std::nullopt),
         "{} was in use by another training process, which has changed it; begin again with --resume", flags.out);
   return writer;
@@ -83,6 +83,7 @@ void TrainRun::train_to_end() {
   if (flags_.resume && state_.iteration < flags_.settings.iterations) {
     metrics_.resumed(state_.iteration);
     say_if_rate_jumps();
+    say_if_fewer_are_kept();
   }
   try {
     // A run that was killed between this checkpoint and its evaluation makes up for it.
@@ -117,6 +118,13 @@ void TrainRun::say_if_rate_jumps() const {
   if (flags_.common.quiet || flags_.given.contains("--learning-rate") || !(is > jump * was || was > jump * is)) return;
   say("the learning rate goes from {:.2g} to {:.2g} here: the schedule now is that of {} iterations", was, is,
       flags_.settings.iterations);
+}
+
+void TrainRun::say_if_fewer_are_kept() const {
+  const int64_t kept = std::max(flags_.average, flags_.keep),
+                more = std::ssize(kept_checkpoints(flags_.out, flags_.checkpoint_every)) - kept;
+  if (flags_.given.contains("--keep") && more > 0 && !flags_.common.quiet)
+    say("{} more than the last {} will be removed once an iteration is done", counted(more, "checkpoint"), kept);
 }
 
 void TrainRun::finish() {

@@ -26,6 +26,7 @@ class TrainRun {
   void train_to_end();
   void iterate();
   void say_if_rate_jumps() const;
+  void say_if_fewer_are_kept() const;
   /// After the last iteration and its checkpoint.
   void finish();
   void save();

@@ -43,6 +43,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("score_lines", f.score_lines, {});
   visit("checkpoint_every", f.checkpoint_every, counted);
   visit("checkpoint_exactly", f.checkpoint_exactly, {});
+  visit("keep", f.keep, {1, 1000});
   visit("keep_best", f.keep_best, text);
   visit("early_stopping", f.early_stopping, {});
   visit("average", f.average, {1, 1000});

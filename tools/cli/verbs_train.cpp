@@ -220,6 +220,9 @@ void add_train_verb(CLI::App& app) {
                    "iterations; fewer checkpoints, unless given, where they would take a twentieth of the time")
       ->check(some)
       ->capture_default_str();
+  command->add_option("--keep", flags->keep, "keep the last so many checkpoints in RUN; --resume may change it")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   command
       ->add_option("--keep-best", flags->keep_best,
                    "keep the model of the best evaluation in RUN/best: by loss or a score of its kind of files")
@@ -256,7 +259,7 @@ void add_train_verb(CLI::App& app) {
              "--label-smoothing", "--beta1", "--beta2"});
   put_below(*command, "Evaluations and what is kept",
             {"--evaluate-every", "--evaluation-batches", "--no-last-evaluation", "--score-lines", "--checkpoint-every",
-             "--keep-best", "--average", "--average-best", "--moving-average"});
+             "--keep", "--keep-best", "--average", "--average-best", "--moving-average"});
   command->callback([flags, command] {
     remember_given(*command, flags->given);
     if (flags->given.contains("--min-learning-rate") && flags->schedule != "cosine" && flags->schedule != "linear")
