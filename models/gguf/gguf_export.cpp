@@ -234,7 +234,7 @@ std::string name_of_model(const std::filesystem::path& model) {
 
 GgufLosses write_model_as_gguf(const std::filesystem::path& file, const Model& model, const Weights& weights,
                                const std::filesystem::path& folder, const Mixture& mixture,
-                               const LoadProgress& progress) {
+                               const LoadProgress& progress, const Weights::Change& change) {
   const json config = config_of_file(model);
   const GgufArchitecture* architecture = architecture_of_model(config.at("model_type").get<std::string>());
   check(model.family != "gemma3_text" || model.generates(),
@@ -279,6 +279,11 @@ GgufLosses write_model_as_gguf(const std::filesystem::path& file, const Model& m
   add_tokenizer(pairs, folder, config, model.vocabulary);
   if (has_model_json(folder, generation_file)) add_sampling(pairs, load_model_json(folder, generation_file));
 
+  const auto read = [&](const ParameterSpec& part) {
+    std::vector<float> values = weights.read(part.name);
+    if (change) change(part, values);
+    return values;
+  };
   uint64_t done = 0;
   std::vector<std::byte> bytes;  // of one tensor at a time
   std::vector<GgufSource> sources;
@@ -288,11 +293,10 @@ GgufLosses write_model_as_gguf(const std::filesystem::path& file, const Model& m
         {.name = target.tensor.name, .type = &gguf_type_of(types[i]), .shape = target.tensor.shape, .data = [&, i] {
            const Target& now = targets[i];
            std::vector<float> values = now.values;
-           if (now.stack)
-             values = now.stack->values([&](const ParameterSpec& part) { return weights.read(part.name); });
+           if (now.stack) values = now.stack->values(read);
            if (now.row) {
              for (const ParameterSpec* part : now.parts) {
-               const std::vector<float> more = weights.read(part->name);
+               const std::vector<float> more = read(*part);
                values.insert(values.end(), more.begin(), more.end());
              }
              values = arranged(now, heads_of(now.row->order, setting_of_rows), std::move(values));

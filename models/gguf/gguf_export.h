@@ -16,9 +16,9 @@ struct GgufLosses {
 };
 
 /// Writes a model of a folder, with its tokenizer when it has one. Throws Error for what the format can't say, before
-/// anything is written.
+/// anything is written. `change`: see Weights::save().
 GgufLosses write_model_as_gguf(const std::filesystem::path& file, const Model& model, const Weights& weights,
                                const std::filesystem::path& folder, const Mixture& mixture,
-                               const LoadProgress& progress = {});
+                               const LoadProgress& progress = {}, const Weights::Change& change = {});
 
 }  // namespace vkformer

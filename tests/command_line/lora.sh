@@ -34,6 +34,16 @@ cp out adapted
 accept "$vkformer" convert "$model" merged --merge whole --quiet
 accept "$vkformer" generate merged -p "the " -n 12 --temp 0 --quiet
 cmp -s out adapted || fail "the merged model writes another text: $(cat out adapted)"
+# A GGUF file of both is what the merged folder makes. (These have no place for a tokenizer of characters.)
+cp -r "$model" of_ids
+rm of_ids/tokenizer.json
+mkdir two
+accept "$vkformer" convert of_ids two/of_ids --merge whole --quiet
+for type in f32 q4_k_m; do
+  accept "$vkformer" convert two/of_ids two-$type.gguf --dtype $type
+  accept "$vkformer" convert of_ids one-$type.gguf --dtype $type --merge whole
+  cmp -s {two,one}-$type.gguf || fail "an adapter is merged into another file of $type"
+done
 for adapter in "" whole; do
   accept "$vkformer" logits "$model" --ids 5,17,3 --out "logits$adapter.safetensors" -q ${adapter:+--adapter $adapter}
 done

@@ -136,27 +136,24 @@ void convert(const ConvertFlags& flags) {
   const Model model = load_model(given);
   const Weights weights(model.parameters, given);
   catch_end_signals();
+  const auto adapter = open_adapter(flags.adapter, given);
+  Model adapted = model;
+  if (adapter) adapter->adapt(adapted);
+  const auto merge = [&](const ParameterSpec& parameter, std::span<float> values) {
+    check_no_end_asked(nothing_written);
+    if (adapter) adapter->merge(adapted, parameter, values);
+  };
   if (!to_gguf) {
-    const auto adapter = open_adapter(flags.adapter, given);
-    Model adapted = model;
-    if (adapter) adapter->adapt(adapted);
-    write_folder(flags, given, model, weights, *type, [&](const ParameterSpec& parameter, std::span<float> values) {
-      check_no_end_asked(nothing_written);
-      if (adapter) adapter->merge(adapted, parameter, values);
-    });
+    write_folder(flags, given, model, weights, *type, merge);
     if (const auto trained = adapter ? languages_of(*adapter) : std::nullopt; trained && !flags.quiet)
       say("the adapter was trained from {} to {}; name these to translate", trained->source, trained->target);
     return report(flags, model, dtype, fs::path(flags.out) / "model.safetensors");
   }
-  if (!flags.adapter.empty()) throw UsageError("--merge writes a folder; give a new one, not a .gguf");
   check(!fs::exists(flags.out), "'{}' is there already; give a new file", flags.out);
   const Mixture mixture(dtype);
   GgufLosses losses;
   with_weights_bar(weights, flags.quiet, [&](const LoadProgress& progress) {
-    losses = write_model_as_gguf(flags.out, model, weights, given, mixture, [&](uint64_t done) {
-      check_no_end_asked(nothing_written);
-      progress(done);
-    });
+    losses = write_model_as_gguf(flags.out, model, weights, given, mixture, progress, merge);
   });
   constexpr const char* no_place = "left out, for GGUF files have no place for";
   if (!losses.left_out.empty())
