@@ -65,9 +65,13 @@ TEST_CASE("forms say what is to be written down and how", "[serving]") {
   request = parse_speech_request(form, true);
   CHECK(request.format == SpeechFormat::verbose_json);
   CHECK(request.task.translate);
+  CHECK_FALSE(request.task.words);
   CHECK(request.task.language == "de");
   CHECK(request.task.before == "Vulkan");
   CHECK(request.task.temperature == 0.5);
+  form.push_back({.name = "timestamp_granularities[]", .value = "word"});
+  CHECK(parse_speech_request(form, false).task.words);
+  CHECK_THAT(form_refusal({form.back()}), ContainsSubstring("need \"response_format\" verbose_json"));
   form[2].value = "auto";
   CHECK(parse_speech_request(form, false).task.language.empty());
 }
@@ -77,10 +81,11 @@ TEST_CASE("forms for what is not there are refused, by name", "[serving]") {
   CHECK_THROWS_AS(parse_speech_request({}, false), Error);
   CHECK_THAT(form_refusal({sound_file}), ContainsSubstring("\"file\" more than once"));
   for (const auto& [name, value] :
-       {std::pair("stream", "true"), std::pair("include[]", "logprobs"), std::pair("timestamp_granularities[]", "word"),
-        std::pair("timestamp_granularities", "word"), std::pair("response_format", "diarized_json"),
-        std::pair("temperature", "1.5"), std::pair("temperature", "-0.1"), std::pair("temperature", "nan"),
-        std::pair("temperature", "0.5x"), std::pair("language", "\xff"), std::pair("prompt", "\xff")})
+       {std::pair("stream", "true"), std::pair("include[]", "logprobs"),
+        std::pair("timestamp_granularities[]", "token"), std::pair("timestamp_granularities", "token"),
+        std::pair("response_format", "diarized_json"), std::pair("temperature", "1.5"),
+        std::pair("temperature", "-0.1"), std::pair("temperature", "nan"), std::pair("temperature", "0.5x"),
+        std::pair("language", "\xff"), std::pair("prompt", "\xff")})
     CHECK_THAT(form_refusal({{.name = name, .value = value}}), ContainsSubstring(std::string("\"") + name + '"'));
 }
 
@@ -106,6 +111,10 @@ TEST_CASE("transcripts are answered in OpenAI's forms", "[serving]") {
   const SpeechRequest translation{.task = {.translate = true}, .format = SpeechFormat::verbose_json};
   CHECK(json::parse(body_of({.segments = {}}, translation))["task"] == "translate");
   CHECK(json::parse(body_of({.segments = {}}, translation))["segments"] == json::array());
+  const SpeechRequest of_words{.task = {.words = true}, .format = SpeechFormat::verbose_json};
+  const SpeechSegment segment{.text = " Ah", .words = {{.begin = 0.5, .end = 1, .text = "Ah", .probability = 0.25}}};
+  CHECK(json::parse(body_of({.segments = {segment}}, of_words))["words"] ==
+        json{{{"word", "Ah"}, {"start", 0.5}, {"end", 1.0}, {"probability", 0.25}}});
 }
 
 TEST_CASE("damaged forms are read or refused", "[serving][fuzz]") {

@@ -220,6 +220,33 @@ TEST_CASE("silence is left out, and a doubted text is drawn anew", "[speech]") {
   }
 }
 
+TEST_CASE("words are those of the text, one behind the other", "[speech]") {
+  Listener listener;
+  const auto samples = some_sound(1.9);
+  const TranscribeSettings settings{.beams = 1, .temperatures = {}, .silence = 1};
+  const auto plain = listener.hear(samples, settings),
+             timed = listener.hear(samples, settings, {.times = false, .words = true});
+  REQUIRE((plain.size() == 2 && timed.size() == 2));
+  double last = 0;
+  for (size_t i : {0, 1}) {
+    CHECK(timed[i].text == plain[i].text);
+    CHECK(plain[i].words.empty());
+    std::string letters, wanted;
+    for (const SpokenWord& word : timed[i].words) {
+      letters += word.text;
+      CHECK((word.begin >= last && word.end >= word.begin && word.end <= 1.9));
+      CHECK((word.probability > 0 && word.probability < 1));
+      last = word.end;
+    }
+    for (const int32_t id : timed[i].ids) wanted += listener.tokenizer.bytes_of(id).value_or("");
+    const auto is_blank = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
+    std::erase_if(letters, is_blank);
+    std::erase_if(wanted, is_blank);
+    CHECK(letters == wanted);
+    CHECK(timed[i].end == timed[i].words.back().end);
+  }
+}
+
 TEST_CASE("a text may be drawn from the first, and told of what stood behind it", "[speech]") {
   Listener listener;
   const auto samples = some_sound(0.9);

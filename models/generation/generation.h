@@ -73,6 +73,8 @@ class Generator {
   std::vector<float> decode(int32_t token) { return decode(std::span(&token, 1)); }
   /// Row r goes on from what was row parents[r] (beam search).
   void reorder(std::span<const int32_t> parents);
+  /// A program over its weights and caches, which runs when none of its own does.
+  std::unique_ptr<Program> compile(Graph graph) { return backend_.compile(std::move(graph), store_, {}, workspace_); }
   /// The programs that decode(), the last prefill(), encode() and the last extend() replay; nullptr where there is none
   /// yet.
   const Program* decode_program() const { return decode_[all_logits_].get(); }

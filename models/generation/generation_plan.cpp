@@ -173,6 +173,38 @@ Graph build_scoring(const Model& model, const GeneratorShape& shape, const RunSh
   return finished(std::move(graph), model, shape, device);
 }
 
+std::string head_output(const CrossHead& head) { return fmt::format("weights {} {}", head.layer, head.head); }
+
+Graph build_alignment(const Model& model, const GeneratorShape& shape, int64_t positions,
+                      std::span<const CrossHead> heads, int64_t vocabulary) {
+  Graph graph;
+  const Pass pass{
+      .ids = graph.input("ids", {1, positions}, DType::i32), .sources = 1, .source_capacity = shape.source_positions};
+  const Value hidden = model.hidden(graph, pass);
+  const std::vector<Node> nodes = graph.nodes();
+  int64_t layer = 0;
+  for (const Node& node : nodes) {
+    if (!is_attention(node) || !node.scope.ends_with("cross")) continue;
+    Value all;
+    for (const CrossHead& head : heads) {
+      if (head.layer != layer) continue;
+      if (!all) {
+        const Value weights = attention_weights(graph, node);
+        all = reshape(graph, weights, {graph.shape(weights).rows(), graph.shape(weights).columns()});
+      }
+      graph.mark_output(rows(graph, all, head.head * positions, positions), head_output(head));
+    }
+    ++layer;
+  }
+  const Value logits =
+      slice(graph, model.head(graph, pass, reshape(graph, hidden, {positions, graph.shape(hidden).columns()})), 0,
+            vocabulary);
+  const Value own = graph.input("own", {positions}, DType::i32);
+  graph.mark_output(embedding(graph, reshape(graph, logits, {positions * vocabulary, 1}), own), "own_logits");
+  graph.mark_output(log_sum_exp(graph, logits, own), "log_sum_exp");
+  return with_caches(with_stored_types(adapted(std::move(graph), model), model), shape);
+}
+
 namespace {
 
 // What pads a program's positions must have a place behind the present one, too.

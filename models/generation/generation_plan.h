@@ -83,6 +83,18 @@ Graph build_scoring(const Model& model, const GeneratorShape& shape, const RunSh
                     const DeviceFacts* device = nullptr);
 inline constexpr int64_t scoring_rows = 512;
 std::string scoring_part(const char* name, int64_t part);
+/// A head of the decoder's cross-attention.
+struct CrossHead {
+  int64_t layer = 0, head = 0;
+
+  auto operator<=>(const CrossHead&) const = default;
+};
+/// A run of `positions` tokens of one row behind what encode() has read of the one source, without a cache of their
+/// own: of each of these heads the weights [positions, source_positions], by head_output(), and of the tokens below
+/// `vocabulary` "log_sum_exp" and "own_logits", those of the input "own" (see build_scoring()).
+Graph build_alignment(const Model& model, const GeneratorShape& shape, int64_t positions,
+                      std::span<const CrossHead> heads, int64_t vocabulary);
+std::string head_output(const CrossHead& head);
 /// The pass of Generator::encode(): keys and values of a batch of sources, into the cache.
 Graph build_encoder(const Model& model, const GeneratorShape& shape, const DeviceFacts* device = nullptr);
 /// The program that runs the first `length` tokens of prompts, or as many of them as one run takes, behind `position`:

@@ -24,14 +24,19 @@ nlohmann::json json_of(const SpeechSegment& segment, size_t number) {
           {"no_speech_prob", segment.silence}};
 }
 
-nlohmann::json verbose_json_of(const SpeechReply& reply, bool translated) {
+nlohmann::json verbose_json_of(const SpeechReply& reply, const SpeechTask& task) {
   nlohmann::json segments = nlohmann::json::array();
   for (const SpeechSegment& segment : reply.segments) segments.push_back(json_of(segment, segments.size()));
-  return {{"task", translated ? "translate" : "transcribe"},
-          {"language", reply.language},
-          {"duration", in_milliseconds(reply.seconds)},
-          {"text", whole_text(reply.segments)},
-          {"segments", std::move(segments)}};
+  nlohmann::json json{{"task", task.translate ? "translate" : "transcribe"},
+                      {"language", reply.language},
+                      {"duration", in_milliseconds(reply.seconds)},
+                      {"text", whole_text(reply.segments)},
+                      {"segments", std::move(segments)}};
+  if (!task.words) return json;
+  auto& words = json["words"] = nlohmann::json::array();
+  for (const SpeechSegment& segment : reply.segments)
+    for (const SpokenWord& word : segment.words) words.push_back(word_json(word));
+  return json;
 }
 
 std::string subtitles_of(const SpeechReply& reply, TranscriptFormat format) {
@@ -46,7 +51,7 @@ std::string subtitles_of(const SpeechReply& reply, TranscriptFormat format) {
 std::string body_of(const SpeechReply& reply, const SpeechRequest& request) {
   switch (request.format) {
     case SpeechFormat::json: return text_of(nlohmann::json{{"text", whole_text(reply.segments)}});
-    case SpeechFormat::verbose_json: return text_of(verbose_json_of(reply, request.task.translate));
+    case SpeechFormat::verbose_json: return text_of(verbose_json_of(reply, request.task));
     case SpeechFormat::text: return whole_text(reply.segments) + '\n';
     case SpeechFormat::srt: return subtitles_of(reply, TranscriptFormat::srt);
     case SpeechFormat::vtt: return subtitles_of(reply, TranscriptFormat::vtt);

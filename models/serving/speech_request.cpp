@@ -58,6 +58,7 @@ SpeechFormat format_in(std::span<const FormField> form) {
 }  // namespace
 
 SpeechRequest parse_speech_request(std::span<const FormField> form, bool translate) {
+  bool words = false;
   FieldNames fields, known{"file",
                            "language",
                            "prompt",
@@ -72,19 +73,25 @@ SpeechRequest parse_speech_request(std::span<const FormField> form, bool transla
       check(field.name != name || field.value == neutral, "{} must be {} or left out: nothing else is supported",
             in_quotes(name), in_quotes(neutral));
     const bool granularity = field.name == "timestamp_granularities[]" || field.name == "timestamp_granularities";
-    check(!granularity || field.value == "segment", "{} is {}; times of segments (\"segment\") are all that there are",
-          in_quotes(field.name), in_quotes(field.value));
+    check(!granularity || field.value == "segment" || field.value == "word",
+          "{} is {}; there are times of segments (\"segment\") and words (\"word\")", in_quotes(field.name),
+          in_quotes(field.value));
+    words = words || (granularity && field.value == "word");
   }
   refuse_slips(fields, known);
   const FormField* file = field_of(form, "file");
   check(file != nullptr, "the form has no \"file\", the recording to be written down");
   std::string language = text_in(form, "language");
+  const SpeechFormat format = format_in(form);
+  check(!words || format == SpeechFormat::verbose_json,
+        "times of words (\"timestamp_granularities[]\") need \"response_format\" verbose_json");
   if (language == "auto") language.clear();  // whisper.cpp's word for what is so anyway
   return {.task = {.language = std::move(language),
                    .translate = translate,
+                   .words = words,
                    .before = text_in(form, "prompt"),
                    .temperature = temperature_in(form)},
-          .format = format_in(form),
+          .format = format,
           .audio = file->value,
           .name = file->file.empty() ? "the file" : printable(file->file)};
 }

@@ -8,13 +8,20 @@
 
 namespace vkformer {
 
+struct SpokenWord {
+  double begin = 0, end = 0;  ///< seconds from the beginning of the recording
+  std::string text;
+  double probability = 0;
+};
+
 /// A piece of a transcript.
 struct SpeechSegment {
   double begin = 0, end = 0;  ///< seconds from the beginning of the recording
   std::string text;
   std::string language;  ///< that is spoken; "" for models of English alone
 
-  std::vector<int32_t> ids = {};  ///< of the text
+  std::vector<int32_t> ids = {};       ///< of the text
+  std::vector<SpokenWord> words = {};  ///< where they were asked for
   // Of all that was written with it.
   double window = 0;           ///< seconds at which the window that was heard begins
   double temperature = 0;      ///< at which it was drawn; 0: not at all

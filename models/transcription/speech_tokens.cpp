@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ranges>
 
+#include "models/generation/generation_config.h"
 #include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -20,6 +21,29 @@ std::optional<std::string> code_in(std::string_view token) {
   const std::string_view code = token.substr(2, token.size() - 4);
   if (!std::ranges::all_of(code, [](char c) { return c >= 'a' && c <= 'z'; })) return {};
   return std::string(code);
+}
+
+/// A generation_config.json's, or what the reference takes where it has none.
+std::vector<CrossHead> alignment_heads_of(const JsonObject& json, const JsonObject& config) {
+  const int64_t layers = require_integer(config, "decoder_layers", 1, 1024),
+                count = require_integer(config, "decoder_attention_heads", 1, 1024);
+  std::vector<CrossHead> heads;
+  if (!json.has("alignment_heads")) {
+    for (int64_t layer = layers / 2; layer < layers; ++layer)
+      for (int64_t head = 0; head < count; ++head) heads.push_back({layer, head});
+    return heads;
+  }
+  const auto below = [](const nlohmann::json& value, int64_t end) {
+    return value.is_number_integer() && value >= 0 && value < end;
+  };
+  for (const nlohmann::json& pair : json.value()["alignment_heads"]) {
+    const bool is_head = pair.is_array() && pair.size() == 2 && below(pair[0], layers) && below(pair[1], count);
+    check(is_head, "{}: \"alignment_heads\" has {}, which is no layer and head of the decoder's {} x {}", json.name(),
+          printable(pair.dump(), 60), layers, count);
+    heads.push_back({pair[0], pair[1]});
+  }
+  check(!heads.empty(), "{}: \"alignment_heads\" is empty; leave it out", json.name());
+  return heads;
 }
 
 }  // namespace
@@ -73,6 +97,7 @@ SpeechTokens speech_tokens_of(const Tokenizer& tokenizer, const std::string& nam
   for (int32_t id = tokens.start + 1; many && id < tokens.no_timestamps; ++id)
     if (const auto token = tokenizer.token_of(id))
       if (const auto code = code_in(*token)) tokens.languages.emplace(*code, id);
+  tokens.alignment_heads = alignment_heads_of(json, JsonObject::make(*model.config, "config.json"));
   check(tokens.first_time < model.vocabulary, "{}: the model has {} tokens, none for times behind {}", name,
         model.vocabulary, tokens.no_timestamps);
   return tokens;

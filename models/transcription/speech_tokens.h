@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "models/generation/generation_config.h"
+#include "models/generation/generation_plan.h"
 #include "models/model.h"
 #include "models/text/tokenizer.h"
 
@@ -22,6 +22,9 @@ struct SpeechTokens {
   std::optional<int32_t> no_speech;         ///< <|nospeech|>
   int64_t latest_start = 50;                ///< times that a window's first one may be after <|0.00|>
   std::vector<int32_t> never, never_first;  ///< tokens that are suppressed
+  /// Heads of the decoder that look at what is being written: those that were found to, else all of the upper half of
+  /// its layers.
+  std::vector<CrossHead> alignment_heads;
 
   /// What the decoder begins with behind `start`, or is trained to write there: the language and the task of a model of
   /// many languages, and that no times follow.

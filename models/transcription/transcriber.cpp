@@ -71,7 +71,8 @@ Transcriber::Transcriber(Backend& backend, const Model& model, std::shared_ptr<S
       mel_(mel),
       settings_(std::move(settings)),
       rule_(std::make_shared<TimestampRule>(tokens_)),
-      generator_(backend, model, std::move(weights), transcription_shape(model, mel, settings_)) {}
+      generator_(backend, model, std::move(weights), transcription_shape(model, mel, settings_)),
+      aligner_(model, generator_, tokens_.alignment_heads, tokens_.end) {}
 
 std::vector<float> Transcriber::listen(std::span<const float> samples) {
   generator_.encode(log_mel(samples, mel_));
@@ -173,6 +174,34 @@ std::optional<Transcriber::Written> Transcriber::write_well(const std::vector<in
   }
 }
 
+void Transcriber::time_words(std::span<SpeechSegment> segments, const SpeechTask& task, size_t samples,
+                             double& spoken) {
+  if (segments.empty()) return;
+  const std::string& language = segments.front().language;
+  std::vector<int32_t> ids = tokens_.heading(language, task.translate, false);
+  const size_t first = ids.size();  // of the tokens behind which text comes
+  ids.insert(ids.begin(), tokens_.start);
+  std::vector<std::string> bytes;
+  for (const SpeechSegment& segment : segments)
+    for (const int32_t id : segment.ids) {
+      ids.push_back(id);
+      bytes.push_back(tokenizer_.bytes_of(id).value_or(""));
+    }
+  if (std::ssize(ids) < model_.context) ids.push_back(tokens_.end);
+  const TokenAlignment alignment = aligner_.align(ids);
+  const auto samples_of_position = static_cast<size_t>(mel_.hop * model_.frames_per_position);
+  const size_t seen = std::clamp<size_t>(samples / samples_of_position, 1, alignment.weights.positions);
+  const std::vector<double> matrix = token_positions(alignment.weights, first, bytes.size() + 1, seen);
+  std::vector<double> begins;
+  for (const size_t position : token_begins(matrix, bytes.size() + 1))
+    begins.push_back(static_cast<double>(position * samples_of_position) / static_cast<double>(mel_.rate));
+  // Languages that put no blanks between words.
+  static const std::set<std::string> joined = {"zh", "ja", "th", "lo", "my", "yue"};
+  std::vector<TimedWord> words = split_into_words(bytes, !task.translate && joined.contains(language));
+  const double usual = give_times(words, begins, std::span(alignment.probabilities).subspan(first, bytes.size()));
+  give_words(segments, words, segments.front().window, usual, spoken);
+}
+
 std::string Transcriber::transcribe(std::span<const float> samples, const SpeechTask& task,
                                     const std::function<void(const SpeechSegment&)>& take,
                                     const std::function<void(double)>& watch) {
@@ -181,6 +210,7 @@ std::string Transcriber::transcribe(std::span<const float> samples, const Speech
   const auto window = static_cast<size_t>(mel_.samples()), frame = static_cast<size_t>(mel_.hop);
   std::string language = task.language;
   draws_ = 0;
+  double spoken = 0;
   // What is shorter than a frame at the end is no window of its own, unless it is all.
   for (size_t begin = 0; begin < samples.size() && (begin == 0 || samples.size() - begin >= frame);) {
     const auto own = samples.subspan(begin, std::min(window, samples.size() - begin));
@@ -202,19 +232,23 @@ std::string Transcriber::transcribe(std::span<const float> samples, const Speech
       parts = split_at_times(written->ids, seconds, tokens_);
     else if (written)
       parts.segments.push_back({.begin = 0, .end = seconds, .ids = written->ids});
-    for (const TimedTokens& part : parts.segments) {
+    std::vector<SpeechSegment> segments;
+    for (TimedTokens& part : parts.segments) {
       const std::string text = tokenizer_.decode(part.ids);
       if (text.find_first_not_of(" \t\n") == std::string::npos) continue;
-      take({.begin = offset + part.begin,
-            .end = offset + part.end,
-            .text = text,
-            .language = language,
-            .ids = part.ids,
-            .window = offset,
-            .temperature = written->temperature,
-            .log_probability = written->log_probability,
-            .silence = silence});
+      std::erase_if(part.ids, [this](int32_t id) { return id >= tokens_.end; });
+      segments.push_back({.begin = offset + part.begin,
+                          .end = offset + part.end,
+                          .text = text,
+                          .language = language,
+                          .ids = part.ids,
+                          .window = offset,
+                          .temperature = written->temperature,
+                          .log_probability = written->log_probability,
+                          .silence = silence});
     }
+    if (task.words) time_words(segments, task, own.size(), spoken);
+    std::ranges::for_each(segments, take);
     // Times that do not go on would be read for ever.
     const auto read = static_cast<size_t>(std::llround(parts.seconds * rate));
     begin += read >= frame ? std::min(read, own.size()) : own.size();

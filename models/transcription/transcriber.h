@@ -7,6 +7,7 @@
 #include "models/audio/mel_settings.h"
 #include "models/generation/prepared_search.h"
 #include "models/transcription/segments.h"
+#include "models/transcription/token_alignment.h"
 
 namespace vkformer {
 
@@ -15,6 +16,7 @@ struct SpeechTask {
   std::string language = {};  ///< that is spoken: "de"; empty: what the first window sounds like
   bool translate = false;     ///< into English
   bool times = true;          ///< else each window is one segment
+  bool words = false;         ///< segments have theirs, with times, and begin and end with them
   std::string before = {};    ///< what was said before: names and words as they are to be spelled
   double temperature = 0;     ///< at which a text is written first; 0: the likeliest one
 };
@@ -70,6 +72,10 @@ class Transcriber {
   std::optional<Written> write_well(const std::vector<int32_t>& prompt, const SpeechTask& task, double silence,
                                     const std::function<void()>& watch);
 
+  /// Gives the segments of a window of so many samples, which was encoded last, their words. `spoken`: see
+  /// give_words().
+  void time_words(std::span<SpeechSegment> segments, const SpeechTask& task, size_t samples, double& spoken);
+
   const Model& model_;
   const Tokenizer& tokenizer_;
   SpeechTokens tokens_;
@@ -77,6 +83,7 @@ class Transcriber {
   TranscribeSettings settings_;
   std::shared_ptr<const TokenConstraint> rule_;  ///< of times
   Generator generator_;
+  TokenAligner aligner_;
   uint32_t draws_ = 0;
 };
 

@@ -36,6 +36,13 @@ std::string_view transcript_heading(TranscriptFormat format) {
   return format == TranscriptFormat::vtt ? "WEBVTT\n\n" : "";
 }
 
+std::string word_texts(const SpeechSegment& segment, TranscriptFormat format, int64_t number) {
+  std::string texts;
+  for (const SpokenWord& word : segment.words)
+    texts += segment_text({.begin = word.begin, .end = word.end, .text = word.text}, format, number++);
+  return texts;
+}
+
 std::string segment_text(const SpeechSegment& segment, TranscriptFormat format, int64_t number) {
   const std::string text = one_line(segment.text);
   if (format == TranscriptFormat::text) return text + '\n';
@@ -50,11 +57,19 @@ std::string whole_text(std::span<const SpeechSegment> segments) {
   return one_line(std::move(text));
 }
 
+nlohmann::json word_json(const SpokenWord& word) {
+  return {{"word", word.text},
+          {"start", std::round(word.begin * 1000) / 1000},
+          {"end", std::round(word.end * 1000) / 1000},
+          {"probability", std::round(word.probability * 1e6) / 1e6}};
+}
+
 nlohmann::json segment_json(const SpeechSegment& segment) {
   nlohmann::json json{{"begin", std::round(segment.begin * 1000) / 1000},
                       {"end", std::round(segment.end * 1000) / 1000},
                       {"text", one_line(segment.text)}};
   if (!segment.language.empty()) json["language"] = segment.language;
+  for (const SpokenWord& word : segment.words) json["words"].push_back(word_json(word));
   return json;
 }
 

@@ -22,10 +22,14 @@ std::string one_line(std::string text);
 std::string_view transcript_heading(TranscriptFormat format);
 /// A segment, the `number`th from 1 on, with its line ends. Its text is one line.
 std::string segment_text(const SpeechSegment& segment, TranscriptFormat format, int64_t number);
+/// The same of each of its words, as whisper.cpp has them with -ml 1.
+std::string word_texts(const SpeechSegment& segment, TranscriptFormat format, int64_t number);
 /// All that was said, on one line, as the reference joins it: segments bring their blanks along.
 std::string whole_text(std::span<const SpeechSegment> segments);
 
-/// {"begin", "end", "text"}, and "language" where the model tells languages apart.
+/// {"word", "start", "end", "probability"}, as openai-whisper and OpenAI's API call them.
+nlohmann::json word_json(const SpokenWord& word);
+/// {"begin", "end", "text"}, "language" where the model tells languages apart, and "words" where there are some.
 nlohmann::json segment_json(const SpeechSegment& segment);
 /// {"text", "language", "segments"} of a recording.
 nlohmann::json transcript_json(std::span<const SpeechSegment> segments, const std::string& language);

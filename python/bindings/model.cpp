@@ -166,9 +166,10 @@ py::object translate(LoadedModel& model, const py::object& given, const std::str
 
 /// Of an audio file, or of samples at the model's rate.
 py::object transcribe(LoadedModel& model, const py::object& audio, const std::string& language, const std::string& task,
-                      const std::string& prompt, bool times, int64_t beams) {
+                      const std::string& prompt, bool times, bool words, int64_t beams) {
   if (task != "transcribe" && task != "translate") throw py::value_error("task is transcribe or translate");
-  const SpeechTask asked{.language = language, .translate = task == "translate", .times = times, .before = prompt};
+  const SpeechTask asked{
+      .language = language, .translate = task == "translate", .times = times, .words = words, .before = prompt};
   const bool is_path = py::isinstance<py::str>(audio) || py::hasattr(audio, "__fspath__");
   if (is_path) return object_of(model.transcribe(audio.cast<std::filesystem::path>(), asked, beams));
   const FloatArray samples(audio, "audio");
@@ -267,11 +268,13 @@ side by side. `callback`: gets the text of a single prompt piece by piece; True 
 to German: ". Settings as of generate().)")
       .def(
           "transcribe", transcribe, py::arg("audio"), py::kw_only(), py::arg("language") = "",
-          py::arg("task") = "transcribe", py::arg("prompt") = "", py::arg("times") = true, py::arg("beams") = 5,
+          py::arg("task") = "transcribe", py::arg("prompt") = "", py::arg("times") = true, py::arg("words") = false,
+          py::arg("beams") = 5,
           R"(What is said in an audio file, or in samples (one channel, at the model's rate, 16 kHz), by a Whisper: {"text", "language", "segments": [{"begin", "end", "text"}, ..]}.
 
 `language` that is spoken: "de"; "" for what the first window sounds like. `task`: "transcribe", or "translate" into
-English. `prompt`: what was said before, with names as they are to be spelled. `times`: else each window is a segment.)");
+English. `prompt`: what was said before, with names as they are to be spelled. `times`: else each window is a segment.
+`words`: segments have "words", a list of {"word", "start", "end", "probability"}.)");
 }
 
 }  // namespace

@@ -68,9 +68,9 @@ accept "$vkformer" transcribe ear "$recording" --beams 2 --quiet
 form model=whisper-1 "file=@$recording" language= temperature=0
 ask_form 200 /audio/transcriptions
 grep -qF "{\"text\":\"$(cat out)\"}" reply || fail "a text: $(cat reply out)"
-form "file=@$recording" response_format=verbose_json "timestamp_granularities[]=segment" stream=false
+form "file=@$recording" response_format=verbose_json "timestamp_granularities[]=segment" "timestamp_granularities[]=word" stream=false
 ask_form 200 $transcriptions
-for key in '"task":"transcribe"' '"language":"en"' '"duration":0.8' '"segments":\[{"avg_logprob":-' '"no_speech_prob":' '"seek":0,"start":0' '"tokens":\['; do
+for key in '"task":"transcribe"' '"language":"en"' '"duration":0.8' '"segments":\[{"avg_logprob":-' '"no_speech_prob":' '"seek":0,"start":0' '"tokens":\[' '"words":\[{"end":'; do
   grep -q "$key" reply || fail "no $key: $(cat reply)"
 done
 form "file=@$recording" prompt="5 6" temperature=0.8
@@ -91,7 +91,7 @@ refuse_form 'no \\"file\\"' model=whisper-1
 refuse_form "text.txt: it is no audio" "file=@text.txt"
 refuse_form "the form has .*file.* more than once" "file=@$recording" "file=@$recording"
 refuse_form "stream" "file=@$recording" stream=true
-refuse_form "times of segments" "file=@$recording" "timestamp_granularities[]=word"
+refuse_form "need .*response_format.* verbose_json" "file=@$recording" "timestamp_granularities[]=word"
 refuse_form "response_format" "file=@$recording" response_format=diarized_json
 refuse_form "a number from 0 to 1" "file=@$recording" temperature=2
 refuse_form "English alone" "file=@$recording" language=de

@@ -19,6 +19,18 @@ for more in "" "--beams 1" "--no-times" "--format srt" "--format vtt" "--json" "
   # shellcheck disable=SC2086
   accept "$vkformer" transcribe ear "$recording" $more
 done
+# Times of words: of each segment in JSON, in subtitles one for each.
+accept "$vkformer" transcribe ear "$recording" --words --json
+grep -q '"words":\[{"end":[0-9.]*,"probability":[0-9.e-]*,"start":[0-9.]*,"word":"' out || fail "no times of words: $(cat out)"
+words=$(grep -o '"word":' out | wc -l)
+accept "$vkformer" transcribe ear "$recording" --words --format vtt
+[[ $(grep -c -- ' --> ' out) == "$words" ]] || fail "not a subtitle for each of $words words: $(cat out)"
+refuse 2 "give --words with --json" "$vkformer" transcribe ear "$recording" --words
+cp -r "ear/$(cat ear/latest)" headless
+for heads in '[[1, 0]]' '[[0, 3]]' '[0]' '[]'; do
+  echo "{\"alignment_heads\": $heads}" >headless/generation_config.json
+  refuse 1 '"alignment_heads"' "$vkformer" transcribe headless "$recording"
+done
 accept "$vkformer" transcribe ear "$recording" tones/test/*.wav --out texts
 [[ $(find texts -name '*.txt' | wc -l) == 3 ]] || fail "a file for each recording: $(ls texts)"
 # A line a recording, which can be scored; where nothing is said it is empty. (Nothing but times is left to that model.)

@@ -29,6 +29,8 @@ class Speech(Case):
         told = json.loads(command("transcribe", ear, recording, "--beams", 2, "--per-file", "--json"))
         self.assertEqual({**heard, "file": str(recording)}, told)
         self.assertEqual(model.transcribe(str(recording), beams=2), heard)
+        told = json.loads(command("transcribe", ear, recording, "--beams", 2, "--per-file", "--json", "--words"))
+        self.assertEqual({**model.transcribe(recording, beams=2, words=True), "file": str(recording)}, told)
         whole = model.transcribe(np.zeros(16000, np.float32), times=False, prompt="5")
         self.assertEqual(set(whole), {"text", "language", "segments"})
         self.refuse(vkformer.Error, "English alone", model.transcribe, recording, language="de")

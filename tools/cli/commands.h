@@ -330,6 +330,7 @@ struct TranscribeFlags {
   std::string prompt;                   ///< what was said before
   bool translate = false;               ///< into English
   bool no_times = false;
+  bool words = false;     ///< with their times
   bool per_file = false;  ///< a line a recording
   int64_t beams = 5;
   std::string format = "text";  ///< or "srt", "vtt"

@@ -27,13 +27,14 @@ class Transcript {
   }
 
   void add(const SpeechSegment& segment) {
-    ++count_;
+    const int64_t number = count_ + 1;
+    count_ += flags_.words ? std::ssize(segment.words) : 1;
     if (flags_.per_file)
       segments_.push_back(segment);
     else if (flags_.common.json)
       put_row(segment_json(segment), flags_.recordings.size() > 1);
     else
-      put(segment_text(segment, format_, count_));
+      put(flags_.words ? word_texts(segment, format_, number) : segment_text(segment, format_, number));
   }
 
   /// `language`: that was heard in all of its `seconds`.
@@ -93,8 +94,11 @@ void transcribe(const TranscribeFlags& flags) {
   const int64_t rate = setup.mel.rate;
   Transcriber transcriber(*backend, setup.model, setup.load(*backend, settings, flags.common.quiet),
                           *setup.text.tokenizer(), setup.tokens, setup.mel, settings);
-  const SpeechTask task{
-      .language = flags.language, .translate = flags.translate, .times = !flags.no_times, .before = flags.prompt};
+  const SpeechTask task{.language = flags.language,
+                        .translate = flags.translate,
+                        .times = !flags.no_times,
+                        .words = flags.words,
+                        .before = flags.prompt};
   transcriber.check_task(task);
   const double start = now();
   double heard = 0;

@@ -166,6 +166,8 @@ void add_transcribe(CLI::App& app) {
                     "a line for each recording, empty where nobody speaks, as 'score --metric wer' wants them; with "
                     "--json an object for each");
   command->add_flag("--no-times", flags->no_times, "a segment for each window of 30 s: no times are written");
+  command->add_flag("--words,--word-timestamps", flags->words,
+                    "when each word was said: with --json \"words\" of each segment, in subtitles one for each word");
   command->add_option("--out", flags->out, "write FOLDER/RECORDING.txt (.srt, .vtt, .jsonl) instead of stdout")
       ->type_name("FOLDER");
   add_weight_dtype(*command, flags->dtype, "type of the weights in the device's memory (default: f32)");
@@ -175,6 +177,8 @@ void add_transcribe(CLI::App& app) {
     for (const auto& [given, other] : {std::pair{flags->common.json, "--json"}, {flags->per_file, "--per-file"}})
       if (given && flags->format != "text")
         throw UsageError(fmt::format("--format {} excludes {}; give one of them", flags->format, other));
+    if (flags->words && !flags->common.json && flags->format == "text")
+      throw UsageError("a text has no place for times of words; give --words with --json, or --format srt or vtt");
     transcribe(*flags);
   });
 }
