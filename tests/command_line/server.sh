@@ -30,7 +30,8 @@ take_reply() {
   grep -q "^HTTP/1.[01] $1" reply || fail "expected $1 for $2: $(cat reply)"
 }
 body_of_reply() { sed '1,/^\r$/d' reply; }
-# ask STATUS METHOD PATH BODY HEADER...: the reply to that goes to `reply`.
+# ask STATUS METHOD PATH BODY HEADER...: the reply to that goes to `reply`. What is refused by its headers (401, 403) has
+# no body: the server closes without having read it, and a write then ends this shell.
 ask() {
   local status=$1
   shift

@@ -6,12 +6,14 @@
 #include "models/classification/candidate_claims.h"
 #include "models/classification/classifier.h"
 #include "models/classification/entailment.h"
+#include "models/classification/relevance.h"
 #include "models/families/config_keys.h"
 #include "models/families/registry.h"
 #include "models/model_files.h"
 #include "models/text/tokenizer.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/best_lines.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/line_pieces.h"
 #include "tools/cli/model_folder.h"
@@ -70,7 +72,11 @@ void classify(ClassifyFlags flags) {
   Model model = load_model(folder);
   check(classifies(model), "{} is a {} model that gives no class of a text; train one with --labels", flags.model,
         model.family);
-  const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 1);
+  const JsonObject config = load_model_json(folder, "config.json");
+  const std::vector<std::string> names = classes_of(config, 1);
+  check(!flags.query || names.size() == 1, "{} has {} classes; --query is for rerankers, which have one", flags.model,
+        names.size());
+  const Relevance relevance = flags.query ? relevance_of(config) : Relevance::sigmoid;
   const bool claims = !flags.candidates.empty();
   const EntailmentClasses entailment = claims ? EntailmentClasses::of(names, flags.model) : EntailmentClasses();
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
@@ -78,16 +84,21 @@ void classify(ClassifyFlags flags) {
   std::optional<CandidateClaims> said;
   if (claims) said.emplace(flags.hypothesis, flags.candidates, tokenizer, most);
   const auto add = [&](TextsPiece& piece, const std::string& line, const std::string& place) {
-    said ? said->add(piece.tokens, line, place) : add_text_or_pair(piece.tokens, line, tokenizer, most, place);
+    if (said)
+      said->add(piece.tokens, line, place);
+    else if (flags.query)
+      piece.tokens.add(tokenizer, *flags.query, line, most, place);
+    else
+      add_text_or_pair(piece.tokens, line, tokenizer, most, place);
     piece.lines.push_back(line);
   };
-  LinePieces<TextsPiece> pieces(LineInput::of(flags.text), flags.batch_tokens, add);
+  LinePieces<TextsPiece> pieces(LineInput::of(flags.text), flags.batch_tokens, add, flags.query.has_value());
   store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
   Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
                         backend->make_workspace());
-  TextsProgress progress(claims ? "pairs" : "lines", flags.common.quiet);
+  TextsProgress progress(claims || flags.query ? "pairs" : "lines", flags.common.quiet);
   const size_t each = claims ? flags.candidates.size() : 1;
   int64_t cut = 0;
   pieces.answer_each(progress, "line", [&](const TextsPiece& piece) {
@@ -99,17 +110,23 @@ void classify(ClassifyFlags flags) {
                          interrupt_if_asked();
                        });
     progress.clear();
+    cut += piece.tokens.cut;
+    if (flags.query) {
+      std::vector<double> scores;
+      for (const auto& row : logits) scores.push_back(relevance_score(relevance, row.front()));
+      return print_best_lines(piece.lines, scores, flags.top, "score", flags.common.json);
+    }
     for (size_t i = 0; i < piece.lines.size(); ++i) {
       const auto rows = std::span(logits).subspan(i * each, each);
       const auto shares =
           claims ? candidate_shares(rows, entailment, flags.several) : classifier.probabilities_of(rows.front());
       print_classes(flags, piece.lines[i], shares, claims ? flags.candidates : names);
     }
-    cut += piece.tokens.cut;
   });
   report_profile(*backend, flags.common, classifier.logits().programs());
-  progress.end(pieces.written(), "line",
-               cut > 0 ? fmt::format("; {}{} cut at {} tokens", cut, claims ? " of the pairs" : "", most) : "");
+  progress.end(
+      pieces.written(), "line",
+      cut > 0 ? fmt::format("; {}{} cut at {} tokens", cut, claims || flags.query ? " of the pairs" : "", most) : "");
 }
 
 }  // namespace vkformer

@@ -150,6 +150,8 @@ struct ClassifyFlags : TextsFlags {
   std::vector<std::string> candidates;             ///< classes that the model does not know; none: its own
   std::string hypothesis = "This example is {}.";  ///< what is said of a text, with a candidate at {}
   bool several = false;                            ///< each candidate may hold, by itself
+  std::optional<std::string> query;                ///< prints the lines that answer it best instead of labels
+  int64_t top = 10;                                ///< lines to print for the query
 };
 
 struct FillFlags : TextsFlags {

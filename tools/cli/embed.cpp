@@ -1,8 +1,6 @@
 // `vkformer embed`: a vector for each line, or the lines nearest to a text.
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "models/embedding/embedder.h"
 #include "models/families/registry.h"
@@ -10,6 +8,7 @@
 #include "models/text/unicode.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
+#include "tools/cli/best_lines.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/line_pieces.h"
 #include "tools/cli/model_folder.h"
@@ -46,22 +45,6 @@ void print_embedding(const std::string& line, const std::vector<float>& embeddin
   std::string list;
   for (const float x : embedding) list += fmt::format("{}{}", list.empty() ? "" : ", ", x);
   print("[{}]\n", list);
-}
-
-/// Lines beside how near they are, the nearest first, equal ones in their order.
-void print_nearest(const std::vector<std::string>& lines, const Embeddings& embeddings, const std::vector<float>& query,
-                   size_t most, bool as_json) {
-  std::vector<double> cosines;
-  for (const auto& embedding : embeddings) cosines.push_back(similarity(embedding, query));
-  std::vector<size_t> order(lines.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return cosines[i]; });
-  order.resize(std::min(most, order.size()));
-  for (const size_t i : order)
-    if (as_json)
-      print("{}\n", nlohmann::json{{"line", i + 1}, {"cosine", cosines[i]}, {"text", lines[i]}}.dump());
-    else
-      print("{:.4f}\t{}\n", cosines[i], lines[i]);
 }
 
 void write_embeddings(const std::string& file, const Embeddings& embeddings) {
@@ -111,9 +94,9 @@ void embed(const EmbedFlags& flags) {
                     });
     progress.clear();
     if (flags.query) {
-      const std::vector<float> query = std::move(results.back());
-      results.pop_back();
-      print_nearest(lines, results, query, static_cast<size_t>(flags.top), flags.common.json);
+      std::vector<double> cosines;
+      for (size_t i = 0; i < lines.size(); ++i) cosines.push_back(similarity(results[i], results.back()));
+      print_best_lines(lines, cosines, flags.top, "cosine", flags.common.json);
     } else if (!flags.out.empty()) {
       write_embeddings(flags.out, results);
     } else {

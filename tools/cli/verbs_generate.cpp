@@ -293,7 +293,9 @@ void add_serve(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "serve",
       "let programs and a page in the browser talk with a model, by OpenAI's API\n: /v1/chat/completions and "
-      "/v1/completions, whole or streamed, or /v1/embeddings, or /v1/audio/transcriptions and translations (Whisper); "
+      "/v1/completions, whole or streamed, or /v1/embeddings, or "
+      "/v1/rerank and /predict (classifiers), or "
+      "/v1/audio/transcriptions and translations (Whisper); "
       "the address is printed once it answers. Where a request "
       "is silent, tokens are "
       "chosen as with 'chat'");
@@ -316,9 +318,9 @@ void add_serve(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("--alias", flags->name, "what clients see as the model's name (default: its folder's)")
       ->type_name("NAME");
-  command->add_flag(
-      "--embeddings", flags->embeddings,
-      "serve vectors of texts (/v1/embeddings), as encoders and models of sentence-transformers do anyway");
+  command->add_flag("--embeddings", flags->embeddings,
+                    "serve vectors of texts (/v1/embeddings), as encoders and models of sentence-transformers do "
+                    "anyway; of a classifier, too");
   command
       ->add_option("--slots,--parallel", flags->slots,
                    "texts to write side by side, each with a cache of its own, a token of each in one run")

@@ -27,10 +27,19 @@ void add_text_flags(CLI::App& command, TextsFlags& flags, const char* model, con
   add_batch_tokens(command, flags.batch_tokens, batch_of_answers);
 }
 
+void add_top_flag(CLI::App& command, int64_t& top, CLI::Option* query) {
+  command.add_option("--top", top, "so many of them")
+      ->needs(query)
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
+      ->capture_default_str();
+}
+
 void add_classify(CLI::App& app) {
   auto flags = std::make_shared<ClassifyFlags>();
-  CLI::App* command = app.add_subcommand(
-      "classify", "tell texts apart\n: label and probability on stdout for each line on stdin, in its order");
+  CLI::App* command = app.add_subcommand("classify",
+                                         "tell texts apart\n: label and probability on stdout for each line on stdin, "
+                                         "in its order; with --query the lines "
+                                         "that answer it best instead");
   add_text_flags(*command, *flags, "model folder or run folder of a classifier",
                  "one text, instead of stdin; a tab separates the two of a pair");
   CLI::Option* candidates =
@@ -46,6 +55,12 @@ void add_classify(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--multi-label", flags->several, "each candidate may hold by itself; all are printed")
       ->needs(candidates);
+  CLI::Option* query =
+      command
+          ->add_option("--query", flags->query,
+                       "print how well each line answers this text, and the lines, the best first (rerankers)")
+          ->excludes(candidates);
+  add_top_flag(*command, flags->top, query);
   command->callback([flags] { classify(*flags); });
 }
 
@@ -104,10 +119,7 @@ void add_embed(CLI::App& app) {
                  "one text, instead of stdin; -: stdin");
   CLI::Option* query = command->add_option(
       "--query", flags->query, "print the cosine of this text and of the lines nearest to it, and the lines");
-  command->add_option("--top", flags->top, "so many of them")
-      ->needs(query)
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31))
-      ->capture_default_str();
+  add_top_flag(*command, flags->top, query);
   command->add_option("--prefix", flags->prefix,
                       "put before each line, like 'passage: ' (default: what the model's files say)");
   command

@@ -1,7 +1,5 @@
 #include "tools/cli/serve/embedding_service.h"
 
-#include <algorithm>
-#include <bit>
 #include <nlohmann/json.hpp>
 
 #include "models/serving/embeddings.h"
@@ -11,15 +9,8 @@
 
 namespace vkformer {
 
-namespace {
-
-/// Positions and rows of a batch are powers of two, so that few programs serve all requests.
-int64_t rounded_up(int64_t count) { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(count))); }
-
-}  // namespace
-
 EmbeddingService::EmbeddingService(Embedder& embedder, const Model& model, const Tokenizer& tokenizer,
-                                   EmbeddingRecipe recipe, const Limits& limits, std::string name)
+                                   EmbeddingRecipe recipe, const TextLimits& limits, std::string name)
     : embedder_(embedder),
       model_(model),
       tokenizer_(tokenizer),
@@ -42,22 +33,12 @@ TokenTexts EmbeddingService::texts_of(const std::vector<std::string>& texts, boo
 
 EmbeddingService::Embeddings EmbeddingService::embed(const TokenTexts& texts,
                                                      const DeviceQueue::CheckWanted& check_wanted) {
-  const TextInputs inputs = text_inputs(model_, texts.largest_segment());
   Embeddings results(texts.ids.size());
-  std::vector<uint32_t> order(texts.ids.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
-  const auto length = [&](uint32_t text) { return std::ssize(texts.ids[text]); };
-  std::ranges::stable_sort(order, std::greater{}, length);
-  for (size_t done = 0; done < order.size();) {
-    check_wanted();
-    const int64_t longest = std::min(limits_.most_tokens, rounded_up(length(order[done])));
-    const auto most = static_cast<size_t>(std::max<int64_t>(1, limits_.positions / longest));
-    const std::span batch = std::span(order).subspan(done, std::min(most, order.size() - done));
-    const LengthBatches::Bucket bucket{.length = longest, .rows = rounded_up(std::ssize(batch))};
-    auto rows = embedder_.embeddings(text_batch(text_shape(bucket, inputs), texts, batch, inputs), batch.size());
-    for (size_t i = 0; i < batch.size(); ++i) results[batch[i]] = std::move(rows[i]);
-    done += batch.size();
-  }
+  for_batches_of_request(texts, model_, limits_, check_wanted,
+                         [&](const DataBatch& batch, std::span<const uint32_t> examples) {
+                           auto rows = embedder_.embeddings(batch, examples.size());
+                           for (size_t i = 0; i < rows.size(); ++i) results[examples[i]] = std::move(rows[i]);
+                         });
   return results;
 }
 

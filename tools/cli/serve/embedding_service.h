@@ -2,20 +2,15 @@
 // A server of embeddings.
 
 #include "models/embedding/embedder.h"
-#include "tools/cli/serve/device_queue.h"
+#include "tools/cli/serve/text_batches.h"
 
 namespace vkformer {
 
 class EmbeddingService final : public Service {
  public:
-  struct Limits {
-    int64_t most_tokens = 0;   ///< of a text
-    int64_t positions = 0;     ///< of a batch
-    int64_t most_waiting = 0;  ///< requests
-  };
   /// What is given must outlive this object.
   EmbeddingService(Embedder& embedder, const Model& model, const Tokenizer& tokenizer, EmbeddingRecipe recipe,
-                   const Limits& limits, std::string name);
+                   const TextLimits& limits, std::string name);
 
   std::optional<HttpReply> reply(const HttpRequest& request) override;
   std::string_view addresses() const override { return "/v1/embeddings"; }
@@ -30,7 +25,7 @@ class EmbeddingService final : public Service {
   const Model& model_;
   const Tokenizer& tokenizer_;
   EmbeddingRecipe recipe_;
-  Limits limits_;
+  TextLimits limits_;
   std::string name_;
   DeviceQueue queue_;
 };

@@ -3,12 +3,15 @@
 #include <nlohmann/json.hpp>
 
 #include "models/chat/chat_files.h"
+#include "models/families/config_keys.h"
 #include "models/families/registry.h"
+#include "models/model_files.h"
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/generation_memory.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/serve/class_service.h"
 #include "tools/cli/serve/embedding_service.h"
 #include "tools/cli/serve/front.h"
 #include "tools/cli/serve/speech_service.h"
@@ -41,6 +44,13 @@ void refuse_flags_of_answers(const ServeFlags& flags) {
                 "--repeat-penalty", "--repeat-last-n", "--presence-penalty", "--frequency-penalty", "--logit-bias",
                 "--seed", "--draft-model", "--draft-lookup", "--draft-tokens"},
                "that write text");
+}
+
+/// Of models that read texts and write none.
+void refuse_flags_of_others(const ServeFlags& flags) {
+  refuse_flags_of_answers(flags);
+  refuse_flags(flags, {"--adapter", "--cache-dtype"}, "that write text");
+  refuse_flags(flags, {"--beams"}, "that read sound");
 }
 
 void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
@@ -89,9 +99,7 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
 }
 
 void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& folder, const EmbeddingRecipe& recipe) {
-  refuse_flags_of_answers(flags);
-  refuse_flags(flags, {"--adapter", "--cache-dtype"}, "that write text");
-  refuse_flags(flags, {"--beams"}, "that read sound");
+  refuse_flags_of_others(flags);
   Model model = without_head(load_model(folder));
   store_weights_as(model, folder, flags.dtype);
   const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
@@ -109,6 +117,28 @@ void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& fold
                            {.most_tokens = most, .positions = flags.context, .most_waiting = flags.waiting},
                            name_of(flags, folder));
   front.serve(service, fmt::format("embeddings of texts of up to {} tokens, by {}", most, name_of(recipe.pooling)));
+}
+
+void serve_classes(const ServeFlags& flags, const std::filesystem::path& folder) {
+  refuse_flags_of_others(flags);
+  Model model = load_model(folder);
+  store_weights_as(model, folder, flags.dtype);
+  const JsonObject config = load_model_json(folder, "config.json");
+  const std::vector<std::string> classes = classes_of(config, 1);
+  const auto relevance = classes.size() == 1 ? std::optional(relevance_of(config)) : std::nullopt;
+  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  const Weights weights(model.parameters, folder);
+  const int64_t most = model.context > 0 ? model.context : flags.context;
+
+  Front front(flags, name_of(flags, folder));
+  auto backend = open_backend(flags.common);
+  Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
+                        backend->make_workspace());
+  ClassService service(classifier, model, tokenizer, classes, relevance,
+                       {.most_tokens = most, .positions = flags.context, .most_waiting = flags.waiting},
+                       name_of(flags, folder));
+  front.serve(service, fmt::format("{} of texts of up to {} tokens",
+                                   relevance ? "relevance" : counted(std::ssize(classes), "label"), most));
 }
 
 void serve_speech(const ServeFlags& flags) {
@@ -134,6 +164,7 @@ void serve(const ServeFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   const Model model = load_model(folder);
   if (model.frame_columns > 0) return serve_speech(flags);
+  if (!flags.embeddings && classifies(model)) return serve_classes(flags, folder);
   const EmbeddingRecipe recipe = embedding_recipe(folder);
   const bool writes = model.generates() && !model.has_encoder();
   if (flags.embeddings || recipe.said || !writes) {

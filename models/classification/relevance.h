@@ -1,0 +1,19 @@
+#pragma once
+// What the logit of a cross-encoder, a classifier of pairs with one label, says of how well they fit together.
+
+#include "runtime/files/json_file.h"
+
+namespace vkformer {
+
+/// As sentence-transformers' CrossEncoder gives it.
+enum class Relevance : uint8_t {
+  sigmoid,  ///< of the logit
+  logit,    ///< itself, where config.json has the activation Identity
+};
+
+/// Throws Error, which names the file, for another activation.
+Relevance relevance_of(const JsonObject& config);
+
+double relevance_score(Relevance relevance, float logit);
+
+}  // namespace vkformer
