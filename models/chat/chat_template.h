@@ -43,6 +43,7 @@ class ChatTemplate {
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
 
   const std::string& name() const { return name_; }
+  const std::string& source() const { return source_; }
   /// Whether its text has the word `variable`: without it, nothing reads that variable.
   bool mentions(std::string_view variable) const;
   /// Throws Error, with name and line, where the template raises one, and for what is not supported.

@@ -5,15 +5,17 @@
 namespace vkformer {
 
 std::string StopTexts::push(std::string_view piece) {
-  if (found_) return {};
+  if (found()) return {};
   held_ += piece;
   size_t end = held_.npos, longest = 0;
   for (const std::string& stop : stops_) {
-    end = std::min(end, held_.find(stop));
+    if (const size_t place = held_.find(stop); place < end) {
+      end = place;
+      which_ = stop;
+    }
     longest = std::max(longest, stop.size());
   }
-  found_ = end != held_.npos;
-  if (!found_) {  // the longest end of it that some stop text begins with stays
+  if (!found()) {  // the longest end of it that some stop text begins with stays
     const auto begins_one = [&](std::string_view tail) {
       return std::ranges::any_of(stops_, [&](const std::string& stop) { return stop.starts_with(tail); });
     };

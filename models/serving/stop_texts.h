@@ -15,13 +15,14 @@ class StopTexts {
   /// What of the text so far can be shown now. Nothing more once one was found.
   std::string push(std::string_view piece);
   /// What was held back of an answer that ends here.
-  std::string end() { return found_ ? std::string() : std::exchange(held_, {}); }
-  bool found() const { return found_; }
+  std::string end() { return found() ? std::string() : std::exchange(held_, {}); }
+  bool found() const { return !which_.empty(); }
+  /// The one that was found, or "".
+  const std::string& which() const { return which_; }
 
  private:
   std::vector<std::string> stops_;
-  std::string held_;
-  bool found_ = false;
+  std::string held_, which_;
 };
 
 }  // namespace vkformer

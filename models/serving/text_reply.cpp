@@ -20,36 +20,8 @@ json usage_of(const TextReplyEnd& end) {
           {"prompt_tokens_details", {{"cached_tokens", end.reused_tokens}}}};
 }
 
-/// llama.cpp's names.
-json timings_of(const TextReplyEnd& end) {
-  const auto rate = [](int64_t tokens, double seconds) {
-    return seconds > 0 ? static_cast<double>(tokens) / seconds : 0.0;
-  };
-  const int64_t run = end.prompt_tokens - end.reused_tokens;
-  json timings{{"cache_n", end.reused_tokens},
-               {"prompt_n", run},
-               {"prompt_ms", end.prompt_seconds * 1e3},
-               {"prompt_per_second", rate(run, end.prompt_seconds)},
-               {"predicted_n", end.answer_tokens},
-               {"predicted_ms", end.answer_seconds * 1e3},
-               {"predicted_per_second", rate(end.answer_tokens, end.answer_seconds)}};
-  if (end.guessed_tokens > 0) timings.update({{"draft_n", end.guessed_tokens}, {"draft_n_accepted", end.held_tokens}});
-  return timings;
-}
-
 const char* reason_of(const TextReplyEnd& end, size_t calls) {
   return end.cut ? "length" : calls > 0 ? "tool_calls" : "stop";
-}
-
-/// Nine letters or digits, which Mistral's templates want: a hash (FNV-1a) of what is the call's own.
-std::string id_of_call(const TextReplyHead& head, size_t number) {
-  constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  uint64_t hash = 0xCBF29CE484222325;
-  for (const char c : fmt::format("{}-{}-{}-{}", head.created, head.id, head.choice, number))
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  std::string id;
-  for (int i = 0; i < 9; ++i, hash /= digits.size()) id += digits[hash % digits.size()];
-  return id;
 }
 
 json call_of(const TextReplyHead& head, const ToolCall& call, size_t number) {
@@ -125,6 +97,33 @@ json piece_around(const TextReplyHead& head, json delta, const char* reason = nu
 }
 
 }  // namespace
+
+json timings_of(const TextReplyEnd& end) {
+  const auto rate = [](int64_t tokens, double seconds) {
+    return seconds > 0 ? static_cast<double>(tokens) / seconds : 0.0;
+  };
+  const int64_t run = end.prompt_tokens - end.reused_tokens;
+  json timings{{"cache_n", end.reused_tokens},
+               {"prompt_n", run},
+               {"prompt_ms", end.prompt_seconds * 1e3},
+               {"prompt_per_second", rate(run, end.prompt_seconds)},
+               {"predicted_n", end.answer_tokens},
+               {"predicted_ms", end.answer_seconds * 1e3},
+               {"predicted_per_second", rate(end.answer_tokens, end.answer_seconds)}};
+  if (end.guessed_tokens > 0) timings.update({{"draft_n", end.guessed_tokens}, {"draft_n_accepted", end.held_tokens}});
+  return timings;
+}
+
+/// A hash (FNV-1a) of what is the call's own.
+std::string id_of_call(const TextReplyHead& head, size_t number) {
+  constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  uint64_t hash = 0xCBF29CE484222325;
+  for (const char c : fmt::format("{}-{}-{}-{}", head.created, head.id, head.choice, number))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  std::string id;
+  for (int i = 0; i < 9; ++i, hash /= digits.size()) id += digits[hash % digits.size()];
+  return id;
+}
 
 void TextReplyEnd::add(const TextReplyEnd& other, bool same_prompt) {
   if (!same_prompt) {

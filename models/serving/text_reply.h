@@ -29,9 +29,11 @@ struct ReplyToken {
 
 /// How an answer ended, and what it took.
 struct TextReplyEnd {
-  bool cut = false;  ///< by its longest length, not by the model or a stop text
+  bool cut = false;       ///< by its longest length, not by the model or a stop text
+  std::string stop = {};  ///< the stop text that ended it
   int64_t prompt_tokens = 0, reused_tokens = 0, answer_tokens = 0;
   int64_t guessed_tokens = 0, held_tokens = 0;  ///< see Speculation; 0 where nobody guessed
+  int64_t thought_tokens = 0;                   ///< of the answer's, what is thought
   double prompt_seconds = 0, answer_seconds = 0;
   uint32_t seed = 0;  ///< with which the same answer comes again
 
@@ -60,6 +62,11 @@ nlohmann::json piece_of_call(const TextReplyHead& head, const ToolCall& call, si
 nlohmann::json last_piece(const TextReplyHead& head, const TextReplyEnd& end, size_t calls = 0);
 /// Behind the last piece where a request asks for it: tokens alone.
 nlohmann::json usage_piece(const TextReplyHead& head, const TextReplyEnd& end);
+
+/// What an answer took, by llama.cpp's names.
+nlohmann::json timings_of(const TextReplyEnd& end);
+/// Of a call of which `number` were before: nine letters or digits, which Mistral's templates want.
+std::string id_of_call(const TextReplyHead& head, size_t number);
 
 /// {"error": ..} of an HTTP status.
 nlohmann::json error_reply(int status, std::string_view message);

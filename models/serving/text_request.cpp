@@ -17,7 +17,7 @@ constexpr size_t most_stops = 32;
 /// What would change an answer but is not there, with the values that change nothing.
 const nlohmann::json& neutral_values() {
   static const nlohmann::json values = nlohmann::json::parse(R"({
-    "n_probs": 0, "suffix": "",
+    "n_probs": 0, "return_tokens": false, "suffix": "",
     "functions": [], "modalities": ["text"], "audio": null,
     "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
     "dry_multiplier": 0, "dynatemp_range": 0, "lora": [], "typical": 1, "tfs_z": 1, "top_n_sigma": -1, "samplers": null,
@@ -251,11 +251,7 @@ GenerationConfig TextRequest::over(GenerationConfig config) const {
   return config;
 }
 
-TextRequest parse_chat_request(std::string_view body) {
-  JsonObject json = JsonObject::parse(body, "the request");
-  const auto known = std::make_shared<FieldNames>();
-  json.keep_asked(known);
-  const auto ordered = nlohmann::ordered_json::parse(body);
+TextRequest chat_request_of(const JsonObject& json, const nlohmann::ordered_json& ordered) {
   TextRequest request = settings_of(json, ordered);
   request.messages = messages_of(json, ordered);
   check(!json.has("logprobs") || json.value()["logprobs"].is_boolean(),
@@ -274,6 +270,14 @@ TextRequest parse_chat_request(std::string_view body) {
   }
   if (json.has("reasoning_effort"))
     request.template_variables["reasoning_effort"] = require_string(json, "reasoning_effort");
+  return request;
+}
+
+TextRequest parse_chat_request(std::string_view body) {
+  JsonObject json = JsonObject::parse(body, "the request");
+  const auto known = std::make_shared<FieldNames>();
+  json.keep_asked(known);
+  TextRequest request = chat_request_of(json, nlohmann::ordered_json::parse(body));
   refuse_slips(json, *known);
   return request;
 }

@@ -62,6 +62,8 @@ struct TextRequest {
 inline constexpr int64_t most_choices = 128, most_likeliest = 20;
 TextRequest parse_chat_request(std::string_view body);
 TextRequest parse_completion_request(std::string_view body);
+/// The former, of a body that was read, once in the order of its keys; slips are let pass.
+TextRequest chat_request_of(const JsonObject& json, const nlohmann::ordered_json& ordered);
 /// A list of them. Throws Error for anything else.
 std::vector<int32_t> token_ids_of(const JsonObject& json, const char* key);
 

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <random>
 
+#include "models/serving/completions_form.h"
+#include "models/serving/llama_form.h"
+#include "models/serving/responses.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
 #include "tools/cli/output.h"
@@ -19,22 +22,6 @@ void name_roles(nlohmann::ordered_json& messages, const ChatTemplate& chat_templ
   if (chat_template.mentions("developer")) return;
   for (auto& message : messages)
     if (message["role"] == "developer") message["role"] = "system";
-}
-
-/// Prometheus' text, by llama.cpp's names.
-std::string metrics_of(const SlotCounts& counts) {
-  std::string text;
-  const auto add = [&](const char* name, const char* kind, const char* help, auto value) {
-    text += metric_text(name, kind, help, static_cast<double>(value));
-  };
-  add("requests_total", "counter", "Texts that were written.", counts.jobs);
-  add("prompt_tokens_total", "counter", "Tokens of prompts that were run.", counts.prompt_tokens);
-  add("prompt_seconds_total", "counter", "Seconds that took.", counts.prompt_seconds);
-  add("tokens_predicted_total", "counter", "Tokens that were written.", counts.answer_tokens);
-  add("tokens_predicted_seconds_total", "counter", "Seconds that took.", counts.answer_seconds);
-  add("requests_processing", "gauge", "Texts that are being written.", counts.busy);
-  add("requests_deferred", "gauge", "Texts that wait for a slot.", counts.waiting);
-  return text;
 }
 
 /// The most new tokens of each answer: a reply's probabilities are in memory until it is sent, some 400 bytes each.
@@ -64,7 +51,7 @@ TextReplyEnd all_of(const std::vector<TextReply>& replies, int64_t choices) {
 }  // namespace
 
 TextService::TextService(TextSlots& slots, const PromptText& tokenizer, const ChatSetup* setup, GenerationConfig config,
-                         bool seeded, int64_t vocabulary, std::string name, bool quiet)
+                         bool seeded, int64_t vocabulary, ServedModel served, bool quiet)
     : slots_(slots),
       tokenizer_(tokenizer),
       setup_(setup),
@@ -76,13 +63,17 @@ TextService::TextService(TextSlots& slots, const PromptText& tokenizer, const Ch
       config_(std::move(config)),
       seeded_(seeded),
       vocabulary_(vocabulary),
-      name_(std::move(name)),
+      model_(std::move(served)),
       quiet_(quiet) {}
 
 std::optional<HttpReply> TextService::reply(const HttpRequest& request) {
   const auto asked = [&](const char* method, const char* path) { return asks(request, method, path); };
-  if (asked("POST", "/v1/chat/completions")) return answer(parse_chat_request(request.body), request);
-  if (asked("POST", "/v1/completions")) return answer(parse_completion_request(request.body), request);
+  if (asked("POST", "/v1/chat/completions")) return complete(parse_chat_request(request.body), request);
+  if (asked("POST", "/v1/completions")) return complete(parse_completion_request(request.body), request);
+  if (asked("POST", "/v1/responses")) {
+    ResponsesRequest wanted = parse_responses_request(request.body);
+    return answer(wanted.text, std::make_shared<ResponsesForm>(std::move(wanted.said)), request);
+  }
   if (asked("POST", "/apply-template")) return json_reply({{"prompt", rendered(parse_chat_request(request.body))}});
   if (asked("POST", "/tokenize")) {
     const JsonObject json = JsonObject::parse(request.body, "the request");
@@ -96,6 +87,10 @@ std::optional<HttpReply> TextService::reply(const HttpRequest& request) {
     for (const int32_t id : ids) check(id < tokenizer_.size(), "token {} is outside the vocabulary", id);
     return json_reply({{"content", tokenizer_.decode_all(ids)}});
   }
+  if (asked("POST", "/completion"))
+    return answer(parse_llama_request(request.body), std::make_shared<LlamaForm>(), request);
+  if (asked("GET", "/props")) return json_reply(props_of(slots_, model_, setup_, config_));
+  if (asked("GET", "/slots")) return json_reply(slots_of(slots_));
   if (asked("GET", "/metrics")) return HttpReply{.type = metrics_type, .body = metrics_of(slots_.counts())};
   return std::nullopt;
 }
@@ -231,13 +226,17 @@ std::string TextService::echo_of(const TextRequest& request, size_t answer) cons
   return text.empty() ? tokenizer_.decode(ids) : text;
 }
 
-HttpReply TextService::answer(const TextRequest& request, const HttpRequest& from) {
+HttpReply TextService::complete(const TextRequest& request, const HttpRequest& from) {
+  return answer(request, std::make_shared<CompletionsForm>(request.chat(), request.include_usage), from);
+}
+
+HttpReply TextService::answer(const TextRequest& request, std::shared_ptr<ReplyForm> form, const HttpRequest& from) {
   const ToolCallReader tools(request.tools.is_null() ? ToolCallReader() : ToolCallReader(tool_form(), request.tools));
   std::vector<TextTask> tasks = tasks_of(request);
   const auto mail = std::make_shared<TextMail>(tasks.size());
   const TextReplyHead head{
-      .id = fmt::format("{}-{}", request.chat() ? "chatcmpl" : "cmpl", ++answers_),
-      .model = name_,
+      .id = fmt::format("{}{}", form->prefix(), ++answers_),
+      .model = model_.name,
       .created =
           std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(),
       .chat = request.chat(),
@@ -249,7 +248,7 @@ HttpReply TextService::answer(const TextRequest& request, const HttpRequest& fro
   std::vector<std::unique_ptr<TextJob>> jobs;
   for (TextTask& task : tasks) jobs.push_back(std::make_unique<TextJob>(TextJob{std::move(task), mail, jobs.size()}));
   if (!slots_.submit(std::move(jobs))) return error_of(429, too_many);
-  if (request.stream) return stream(request, from, mail, head, std::move(replies), tools);
+  if (request.stream) return stream(request, std::move(form), from, mail, head, std::move(replies), tools);
 
   std::vector<ToolCallReader> readers(replies.size(), tools);
   const auto take = [](TextReply& reply, const ToolCallReader::Part& part) {
@@ -275,42 +274,43 @@ HttpReply TextService::answer(const TextRequest& request, const HttpRequest& fro
     return error_of(500, error.what());
   }
   if (mail->cancelled()) return {.status = 499};  // nobody will read it
-  return json_reply(whole_reply(head, replies, all_of(replies, request.choices)));
+  return json_reply(form->whole(head, replies, all_of(replies, request.choices)));
 }
 
-HttpReply TextService::stream(const TextRequest& request, const HttpRequest& from, std::shared_ptr<TextMail> mail,
-                              const TextReplyHead& head, std::vector<TextReply> replies, const ToolCallReader& tools) {
+HttpReply TextService::stream(const TextRequest& request, std::shared_ptr<ReplyForm> form, const HttpRequest& from,
+                              std::shared_ptr<TextMail> mail, const TextReplyHead& head, std::vector<TextReply> replies,
+                              const ToolCallReader& tools) {
   HttpReply reply{.type = "text/event-stream", .headers = {{"Cache-Control", "no-cache"}}};
   const auto of_answer = [](TextReplyHead its, size_t answer) {
     its.choice = answer;
     return its;
   };
   for (size_t i = 0; i < replies.size(); ++i) {
-    if (head.chat) reply.body += event_of(first_piece(of_answer(head, i)));
-    if (!replies[i].text.empty()) reply.body += event_of(piece_of_reply(of_answer(head, i), replies[i].text, false));
+    reply.body += form->begin(of_answer(head, i));
+    if (!replies[i].text.empty()) reply.body += form->text(of_answer(head, i), replies[i].text, false, {});
   }
   // Of a reply calls are counted here, and tokens kept until their text comes.
-  reply.next = [this, mail, head, path = from.path, gone = from.gone, usage = request.include_usage,
-                choices = request.choices, readers = std::vector(replies.size(), tools), replies = std::move(replies),
-                of_answer, over = false]() mutable -> std::string {
+  reply.next = [this, mail, form, head, path = from.path, gone = from.gone, choices = request.choices,
+                readers = std::vector(replies.size(), tools), replies = std::move(replies), of_answer,
+                over = false]() mutable -> std::string {
     const std::string waiting = ":\n\n";  // a comment keeps a connection alive that nothing was said on
     if (over || mail->cancelled()) return {};
     auto piece = mail->next(gone);
     if (mail->cancelled()) return {};
     if (!piece) {
       over = true;
-      return (usage ? event_of(usage_piece(head, all_of(replies, choices))) : "") + "data: [DONE]\n\n";
+      return form->end_of_all(head, all_of(replies, choices));
     }
     const TextReplyHead its = of_answer(head, piece->answer);
-    if (piece->thought) return event_of(piece_of_reply(its, piece->text, true));
+    if (piece->thought) return form->text(its, piece->text, true, {});
     TextReply& its_reply = replies[piece->answer];
     std::ranges::move(piece->tokens, std::back_inserter(its_reply.tokens));
     const auto events_of = [&](const ToolCallReader::Part& part) {
       std::string events;
       if (!part.text.empty() || (piece->last && !its_reply.tokens.empty()))
-        events = event_of(piece_of_reply(its, part.text, false, std::exchange(its_reply.tokens, {})));
+        events = form->text(its, part.text, false, std::exchange(its_reply.tokens, {}));
       for (const ToolCall& call : part.calls) {
-        events += event_of(piece_of_call(its, call, its_reply.calls.size()));
+        events += form->call(its, call, its_reply.calls.size());
         its_reply.calls.push_back(call);
       }
       return events;
@@ -322,11 +322,12 @@ HttpReply TextService::stream(const TextRequest& request, const HttpRequest& fro
     try {
       its_reply.end = mail->end(piece->answer);
       log(path, its_reply.end);
-      return events_of(readers[piece->answer].end()) + event_of(last_piece(its, its_reply.end, its_reply.calls.size()));
+      const std::string events = events_of(readers[piece->answer].end());
+      return events + form->end(its, its_reply.end, its_reply.calls.size());
     } catch (const Error& error) {
       over = true;
       mail->cancel();
-      return event_of(error_reply(500, error.what()));
+      return form->failure(its, error.what());
     }
   };
   reply.ended = [mail] { mail->cancel(); };

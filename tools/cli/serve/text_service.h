@@ -1,11 +1,11 @@
 #pragma once
 // What a server of a model that writes text answers at which address.
 
+#include "models/serving/reply_form.h"
 #include "models/serving/text_request.h"
-#include "tools/cli/chat_setup.h"
 #include "tools/cli/serve/answer_grammars.h"
 #include "tools/cli/serve/service.h"
-#include "tools/cli/serve/text_slots.h"
+#include "tools/cli/serve/text_info.h"
 
 namespace vkformer {
 
@@ -14,10 +14,10 @@ class TextService final : public Service {
   /// What is given must outlive this object. `setup`: nothing where the model has no template of conversations.
   /// `seeded`: requests without a seed take that of `config`, not a new one.
   TextService(TextSlots& slots, const PromptText& tokenizer, const ChatSetup* setup, GenerationConfig config,
-              bool seeded, int64_t vocabulary, std::string name, bool quiet);
+              bool seeded, int64_t vocabulary, ServedModel served, bool quiet);
 
   std::optional<HttpReply> reply(const HttpRequest& request) override;
-  std::string_view addresses() const override { return "/v1/chat/completions and /v1/completions"; }
+  std::string_view addresses() const override { return "/v1/chat/completions, /v1/completions and /v1/responses"; }
   void run(const std::function<bool()>& ended) override { slots_.run(ended); }
 
  private:
@@ -36,9 +36,11 @@ class TextService final : public Service {
   /// What stands before an answer, if that is asked for.
   std::string echo_of(const TextRequest& request, size_t answer) const;
   std::string rendered(const TextRequest& request) const;
-  HttpReply answer(const TextRequest& request, const HttpRequest& from);
-  HttpReply stream(const TextRequest& request, const HttpRequest& from, std::shared_ptr<TextMail> mail,
-                   const TextReplyHead& head, std::vector<TextReply> replies, const ToolCallReader& tools);
+  HttpReply complete(const TextRequest& request, const HttpRequest& from);
+  HttpReply answer(const TextRequest& request, std::shared_ptr<ReplyForm> form, const HttpRequest& from);
+  HttpReply stream(const TextRequest& request, std::shared_ptr<ReplyForm> form, const HttpRequest& from,
+                   std::shared_ptr<TextMail> mail, const TextReplyHead& head, std::vector<TextReply> replies,
+                   const ToolCallReader& tools);
   void log(const std::string& path, const TextReplyEnd& end) const;
 
   TextSlots& slots_;
@@ -50,7 +52,7 @@ class TextService final : public Service {
   GenerationConfig config_;
   bool seeded_;
   int64_t vocabulary_;
-  std::string name_;
+  ServedModel model_;
   bool quiet_;
   std::atomic<uint64_t> answers_ = 0;
 };

@@ -25,6 +25,7 @@ struct TextSlots::Slot {
   Speculation speculation;
   int64_t started = 0;  ///< the later, the larger
   std::unique_ptr<TextJob> job;
+  bool busy = false;  ///< with the lock
   std::optional<AnswerText> text;
   StopTexts stops;
   TextReplyEnd end;
@@ -85,6 +86,13 @@ SlotCounts TextSlots::counts() const {
   return counts;
 }
 
+std::vector<bool> TextSlots::busy_slots() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<bool> busy;
+  for (const auto& slot : slots_) busy.push_back(slot->busy);
+  return busy;
+}
+
 void TextSlots::run(const std::function<bool()>& ended) {
   try {
     while (!ended()) {
@@ -134,6 +142,7 @@ void TextSlots::hand_out() {
       job = std::move(waiting_.front());
       waiting_.pop_front();
       ++counts_.busy;
+      best->busy = true;
     }
     try {
       start(*best, std::move(job));
@@ -293,7 +302,9 @@ void TextSlots::write_token(Slot& slot, std::span<const float> logits, std::span
   const int32_t token = task.search->ids(0).back();
   const bool ended = task.config.ends(token);
   // A completion's end is one of its tokens, for programs that count them; thoughts and marks are not the answer's.
-  const bool noted = ended ? !task.in_parts : slot.text->enter(token) == AnswerPart::answer;
+  const AnswerPart part = ended ? AnswerPart::header : slot.text->enter(token);
+  const bool noted = ended ? !task.in_parts : part == AnswerPart::answer;
+  if (part == AnswerPart::thought) ++slot.end.thought_tokens;
   if (task.likeliest && noted) {
     const auto place = static_cast<size_t>(token);
     note_token(slot, token, log_probabilities[place], likeliest_of(log_probabilities, *task.likeliest));
@@ -317,9 +328,11 @@ void TextSlots::finish(Slot& slot, bool cut) {
   slot.end.cut = cut && !slot.stops.found();
   slot.end.guessed_tokens = slot.speculation.guessed();
   slot.end.held_tokens = slot.speculation.held();
+  slot.end.stop = slot.stops.which();
   if (slot.answer_begin > 0) slot.end.answer_seconds = now() - slot.answer_begin;
   {
     const std::lock_guard lock(mutex_);
+    slot.busy = false;
     --counts_.busy;
     ++counts_.jobs;
     counts_.prompt_tokens += std::max<int64_t>(static_cast<int64_t>(slot.run) - slot.end.reused_tokens, 0);

@@ -34,6 +34,8 @@ class TextSlots {
   /// All of these, or false where too many wait already. Behind the end of run() they fail.
   bool submit(std::vector<std::unique_ptr<TextJob>> jobs);
   SlotCounts counts() const;
+  /// Which of the slots write.
+  std::vector<bool> busy_slots() const;
 
   /// Works until `ended`, which is asked between tokens and ten times a second; jobs that are not done then fail. A job
   /// that can't be done fails by itself. Throws DeviceLost.
