@@ -1,4 +1,4 @@
-// Requests and answers of the APIs beside chat completions: Responses, llama.cpp's completions, rerankers.
+// Requests and answers of the APIs beside chat completions: Responses, Messages, llama.cpp's completions, rerankers.
 
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
@@ -6,6 +6,7 @@
 #include "models/classification/relevance.h"
 #include "models/serving/classes.h"
 #include "models/serving/llama_form.h"
+#include "models/serving/messages.h"
 #include "models/serving/responses.h"
 #include "runtime/check.h"
 #include "tests/fuzz_helpers.h"
@@ -66,6 +67,13 @@ const std::string responses_body =
     {"type": "function_call_output", "call_id": "c1", "output": "2"}],
   "tools": [{"type": "function", "name": "add", "parameters": {"type": "object"}, "strict": true}],
   "tool_choice": {"type": "function", "name": "add"}, "reasoning": {"effort": "low"}, "store": false})";
+const std::string messages_body =
+    R"({"system": [{"type": "text", "text": "Be brief."}], "max_tokens": 9, "stop_sequences": ["."],
+  "messages": [{"role": "user", "content": "1 + 1?"},
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm", "signature": ""}, {"type": "tool_use", "id": "c1", "name": "add", "input": {"b": 1, "a": 1}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "2"}]}, {"type": "text", "text": "So?"}]}],
+  "tools": [{"name": "add", "input_schema": {"type": "object"}}], "tool_choice": {"type": "tool", "name": "add", "disable_parallel_tool_use": true},
+  "thinking": {"type": "disabled"}})";
 
 }  // namespace
 
@@ -148,6 +156,61 @@ TEST_CASE("Responses come whole and as events", "[serving]") {
   CHECK((failure["status"] == "failed" && failure["error"]["message"] == "why"));
 }
 
+TEST_CASE("a Messages request is a conversation", "[serving]") {
+  const TextRequest text = parse_messages_request(messages_body);
+  CHECK(
+      text.messages.dump() ==
+      R"([{"role":"system","content":"Be brief."},{"role":"user","content":"1 + 1?"},)"
+      R"({"role":"assistant","content":"","reasoning_content":"Hm","tool_calls":[{"id":"c1","type":"function","function":{"name":"add","arguments":{"b":1,"a":1}}}]},)"
+      R"({"role":"tool","tool_call_id":"c1","content":"2"},{"role":"user","content":"So?"}])");
+  CHECK(text.tools.dump() == R"([{"type":"function","function":{"name":"add","parameters":{"type":"object"}}}])");
+  CHECK((text.max_tokens == 9 && text.cut_to_room && text.must_call && text.tool == "add" && !text.several_calls));
+  CHECK(text.stops == std::vector<std::string>{"."});
+  CHECK(text.template_variables == json{{"enable_thinking", false}});
+  const std::string hi = R"({"messages": [{"role": "user", "content": "Hi"}])";
+  CHECK_THROWS_AS(parse_messages_request(hi + "}"), Error);  // without max_tokens
+  CHECK(parse_messages_request(hi + "}", true).chat());
+  for (const char* wrong :
+       {R"("tools": [{"type": "bash_20250124", "name": "bash"}])", R"("tools": [{"name": "x"}])",
+        R"("tool_choice": {"type": "some"})", R"("mcp_servers": [{}])", R"("n": 2)", R"("systm": "a")",
+        R"("chat_template_kwargs": "a", "thinking": {"type": "enabled"})", R"("system": [{"type": "image"}])"})
+    CHECK_THROWS_AS(parse_messages_request(hi + R"(, "max_tokens": 1, )" + wrong + "}"), Error);
+  for (const char* content :
+       {"null", "1", R"([{"type": "image"}])", R"([{"type": "tool_use", "id": "a", "name": "b"}])"})
+    CHECK_THROWS_AS(parse_messages_request(R"({"max_tokens": 1, "messages": [{"role": "user", "content": )" +
+                                           std::string(content) + "}]}"),
+                    Error);
+}
+
+TEST_CASE("Messages come whole and as events", "[serving]") {
+  const TextReplyHead head{.id = "msg_1", .model = "m", .chat = true, .prompt_tokens = 5};
+  MessagesForm form;
+  const json whole = form.whole(head, {every_kind}, every_kind.end);
+  CHECK(whole["content"][0] == json{{"type", "thinking"}, {"thinking", "Hm"}, {"signature", ""}});
+  CHECK(whole["content"][1] == json{{"type", "text"}, {"text", "Hi"}});
+  CHECK((whole["content"][2]["type"] == "tool_use" && whole["content"][2]["input"] == json{{"a", 1}}));
+  CHECK((whole["stop_reason"] == "tool_use" && whole["stop_sequence"].is_null()));
+  CHECK((whole["usage"]["input_tokens"] == 3 && whole["usage"]["cache_read_input_tokens"] == 2));
+  const std::vector<json> events = events_of(streamed(form, head, every_kind));
+  const std::vector<std::string> block{"content_block_start", "content_block_delta", "content_block_stop"};
+  std::vector<std::string> types{"message_start"};
+  for (int i = 0; i < 3; ++i) types.insert(types.end(), block.begin(), block.end());
+  types.insert(types.end(), {"message_delta", "message_stop"});
+  CHECK(event_types(events) == types);
+  std::string kinds;
+  for (const json& event : events)
+    if (event.contains("delta") && event.contains("index")) {
+      const json& delta = event["delta"];
+      kinds += delta.value("text", "") + delta.value("thinking", "") + delta.value("partial_json", "");
+      kinds += std::to_string(event["index"].get<int>());
+    }
+  CHECK(kinds == R"(H0m0H1i1{"a":1}2)");
+  CHECK(events[events.size() - 2]["usage"] == whole["usage"]);
+  const TextReply stopped{.text = "a", .end = {.stop = "."}};
+  CHECK(form.whole(head, {stopped}, stopped.end)["stop_sequence"] == ".");
+  CHECK(events_of(form.failure(head, "why"))[0]["error"]["message"] == "why");
+}
+
 TEST_CASE("llama.cpp's completions tell how they ended", "[serving]") {
   LlamaForm form;
   const TextReplyHead head{.id = "a", .model = "m", .choice = 1};
@@ -190,6 +253,7 @@ TEST_CASE("damaged requests of other APIs are read or refused", "[serving][fuzz]
   Tally tally;
   for (int i = 0; i < tries(3000); ++i) {
     attempt(tally, [&] { parse_responses_request(mutate.bytes(responses_body)); });
+    attempt(tally, [&] { parse_messages_request(mutate.bytes(messages_body)); });
     attempt(tally, [&] { parse_rerank_request(mutate.bytes(R"({"query": "q", "documents": ["a", {"text": "b"}]})")); });
     attempt(tally, [&] { parse_class_request(mutate.bytes(R"({"inputs": [["a"], ["b", "c"]]})")); });
   }

@@ -15,8 +15,9 @@ struct TextReplyHead {
   std::string model;    ///< name
   int64_t created = 0;  ///< seconds since 1970
   bool chat = false;
-  bool tokens = false;  ///< each with its probability
-  size_t choice = 0;    ///< of a piece: which answer it belongs to
+  bool tokens = false;        ///< each with its probability
+  int64_t prompt_tokens = 0;  ///< of the first prompt
+  size_t choice = 0;          ///< of a piece: which answer it belongs to
 };
 
 /// A token of an answer, with the natural logarithm of its probability.

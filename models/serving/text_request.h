@@ -29,6 +29,7 @@ struct TextRequest {
 
   // How.
   std::optional<int64_t> max_tokens;  ///< 0: nothing but the prompt, whose tokens are scored
+  bool cut_to_room = false;           ///< an answer that has no room for so many is shorter, not refused
   /// Each token comes with the logarithm of its probability, and so many of the likeliest in its place.
   std::optional<int64_t> likeliest;
   std::optional<double> temperature, top_p, min_p;

@@ -46,9 +46,20 @@ grep -q '"total_slots":2' reply && grep -q '"n_ctx":600,.*"temperature":0' reply
 ask 200 GET /slots ""
 [[ $(body_of_reply) == '[{"id":0,"is_processing":false,"n_ctx":600},{"id":1,"is_processing":false,"n_ctx":600}]' ]] || fail "slots: $(cat reply)"
 
-for address in /v1/responses /completion; do
-  ask 403 POST $address "{}" "Host: evil.example:$port"
-  ask 403 POST $address "{}" "Host: $host" "Origin: https://evil.example"
+# Anthropic's Messages.
+question='{"messages": [{"role": "user", "content": "the quick"}], "max_tokens": 40'
+ask 200 POST /v1/messages "$question}"
+[[ $(value_of text) == "$told" && $(value_of stop_reason) == max_tokens ]] || fail "a message: $(cat reply) instead of $told"
+ask 200 POST /v1/messages "${question/40/99999}, \"stop_sequences\": [\"$stop\"], \"stream\": true}"
+[[ $(value_of text | tr -d '\n') == "${told%%"$stop"*}" && $(value_of stop_sequence) == "$stop" ]] || fail "a streamed message: $(cat reply)"
+[[ $(events_of) == "message_start content_block_start content_block_delta content_block_stop message_delta message_stop " ]] || fail "events: $(events_of)"
+ask 200 POST /v1/messages/count_tokens "${question/, \"max_tokens\": 40/}}"
+[[ $(body_of_reply) == '{"input_tokens":10}' ]] || fail "tokens: $(cat reply)"
+ask 400 POST /v1/messages "${question/, \"max_tokens\": 40/}}"
+grep -q max_tokens reply || fail "a message of any length: $(cat reply)"
+for address in /v1/responses /completion /v1/messages; do
+  ask 403 POST $address "" "Host: evil.example:$port"
+  ask 403 POST $address "" "Host: $host" "Origin: https://evil.example"
 done
 stop
 
@@ -71,6 +82,13 @@ ask_with_key 200 /v1/responses "$called, \"stream\": true}"
   fail "events of a call: $(events_of)"
 ask_with_key 200 /v1/responses '{"input": "x", "text": {"format": {"type": "json_schema", "name": "n", "schema": {"const": "yes"}}}}'
 grep -q '"text":"\\"yes\\""' reply || fail "a response of one form: $(cat reply)"
-for address in /v1/responses /completion; do ask 401 POST $address '{"input": "x", "prompt": "x"}'; done
+called="{\"messages\": [{\"role\": \"user\", \"content\": \"call\"}], \"max_tokens\": 200, \"tool_choice\": {\"type\": \"any\", \"disable_parallel_tool_use\": true},
+  \"tools\": [{\"name\": \"add\", \"input_schema\": $schema}]"
+ask_with_key 200 /v1/messages "$called}" "X-Api-Key: secret"
+grep -q '"input":{"a":1},"name":"add","type":"tool_use"}\]' reply && [[ $(value_of stop_reason) == tool_use ]] || fail "no call in a message: $(cat reply)"
+ask_with_key 200 /v1/messages "$called, \"stream\": true}" "X-Api-Key: secret"
+grep -q '"delta":{"partial_json":"{\\"a\\":1}","type":"input_json_delta"}' reply || fail "no call in a stream: $(cat reply)"
+ask_with_key 401 /v1/messages "" "X-Api-Key: secre"
+for address in /v1/responses /completion; do ask 401 POST $address ""; done
 for address in /props /slots; do ask 401 GET $address ""; done
 stop

@@ -293,7 +293,7 @@ void add_serve(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "serve",
       "let programs and a page in the browser talk with a model, by OpenAI's API\n: /v1/chat/completions and "
-      "/v1/completions and /v1/responses, whole or streamed, or /v1/embeddings, or "
+      "/v1/completions, /v1/responses and Anthropic's /v1/messages, whole or streamed, or /v1/embeddings, or "
       "/v1/rerank and /predict (classifiers), or "
       "/v1/audio/transcriptions and translations (Whisper); "
       "the address is printed once it answers. Where a request "

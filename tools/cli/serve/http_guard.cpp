@@ -40,6 +40,7 @@ bool needs_key(const HttpRequest& request) { return request.path != "/" && reque
 
 bool has_key(const HttpRequest& request, const HttpRules& rules) {
   constexpr std::string_view scheme = "bearer ";
+  if (same(request.header("x-api-key"), rules.key)) return true;  // as Anthropic's clients send it
   const std::string given = request.header("authorization");
   const auto equal = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
   return given.size() > scheme.size() && std::ranges::equal(given.substr(0, scheme.size()), scheme, equal) &&

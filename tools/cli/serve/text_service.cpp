@@ -6,6 +6,7 @@
 
 #include "models/serving/completions_form.h"
 #include "models/serving/llama_form.h"
+#include "models/serving/messages.h"
 #include "models/serving/responses.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -86,6 +87,12 @@ std::optional<HttpReply> TextService::reply(const HttpRequest& request) {
     const std::vector<int32_t> ids = token_ids_of(json, "tokens");
     for (const int32_t id : ids) check(id < tokenizer_.size(), "token {} is outside the vocabulary", id);
     return json_reply({{"content", tokenizer_.decode_all(ids)}});
+  }
+  if (asked("POST", "/v1/messages"))
+    return answer(parse_messages_request(request.body), std::make_shared<MessagesForm>(), request);
+  if (asked("POST", "/v1/messages/count_tokens")) {
+    const std::string prompt = rendered(parse_messages_request(request.body, true));
+    return json_reply({{"input_tokens", tokenizer_.encode_as_it_is(prompt).size()}});
   }
   if (asked("POST", "/completion"))
     return answer(parse_llama_request(request.body), std::make_shared<LlamaForm>(), request);
@@ -184,7 +191,7 @@ void TextService::check_room(const TextRequest& request, const std::vector<int32
   check(room_behind(prompt) >= 1, "{} has {} tokens, the context {} positions; shorten it{}", name, prompt.size(),
         slots_.capacity(),
         slots_.is_longest() ? ", for the model has no more" : ", or start the server with a larger --context");
-  check(request.max_tokens.value_or(0) <= room_behind(prompt),
+  check(request.cut_to_room || request.max_tokens.value_or(0) <= room_behind(prompt),
         "{} has {} tokens and the answer may have {}, the context {} positions; ask for fewer", name, prompt.size(),
         request.max_tokens.value_or(0), slots_.capacity());
 }
@@ -240,7 +247,8 @@ HttpReply TextService::answer(const TextRequest& request, std::shared_ptr<ReplyF
       .created =
           std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count(),
       .chat = request.chat(),
-      .tokens = request.likeliest.has_value()};
+      .tokens = request.likeliest.has_value(),
+      .prompt_tokens = std::ssize(tasks.front().prompt)};
   // A prompt that is scored comes from there.
   std::vector<TextReply> replies(tasks.size());
   for (size_t i = 0; i < replies.size(); ++i)
