@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "models/adapters/lora.h"
 #include "models/generation/generation.h"
 #include "models/weights.h"
 #include "runtime/check.h"
@@ -148,7 +149,7 @@ Graph with_stored_types(Graph graph, const Model& model) {
 }
 
 Graph as_stored(Graph graph, const Model& model, const DeviceFacts& device) {
-  return with_matrix_operands(with_stored_types(std::move(graph), model), device);
+  return with_matrix_operands(with_stored_types(adapted(std::move(graph), model), model), device);
 }
 
 }  // namespace vkformer

@@ -34,7 +34,7 @@ TypeFallbacks fallbacks_of(const Model& model, DType wanted);
 
 /// A graph of that model as its family builds it, reading the parameters in the types they are stored in.
 Graph with_stored_types(Graph graph, const Model& model);
-/// The same with operands for the device's matrix cores (runtime/passes/matrix_operands.h).
+/// The same with the model's adapter and operands for the device's matrix cores (runtime/passes/matrix_operands.h).
 Graph as_stored(Graph graph, const Model& model, const DeviceFacts& device);
 
 }  // namespace vkformer

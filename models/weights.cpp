@@ -160,7 +160,10 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
   std::map<std::string_view, const WeightTensor*> unknown_types;  // and the first tensor of each
   Finder finder(*files_);
   for (const ParameterSpec& parameter : parameters) {
-    if (parameter.adapter) continue;
+    if (parameter.adapter) {
+      places_.push_back({nullptr, parameter});
+      continue;
+    }
     const WeightTensor* tensor = parameter.anew ? nullptr : finder.find(parameter);
     size_t index = tensor ? tensor->index() : 0;
     if (!tensor && parameter.stack) try {
@@ -211,7 +214,7 @@ void Weights::load(Store& store, const LoadProgress& progress) const {
   std::vector<float> values;
   for (const auto& [tensor, parameter, index] : places_) {
     if (!tensor) {
-      initialize(store, {parameter}, 0);
+      if (!parameter.adapter) initialize(store, {parameter}, 0);
       continue;
     }
     const auto report = [&, stored = tensor](int64_t values_done) {

@@ -20,8 +20,8 @@ class Weights {
   /// `path`: of a model, see open_weights(). A parameter may be stored under its name, one of
   /// its other_names, or without the part of its name up to the first dot (bare transformers leave that out). Throws
   /// Error that lists the first tensors that are missing, misshapen or of a type that can't be read, or tied ones of
-  /// which the files have copies that differ, and how many more there are. Those of an adapter are left out: see
-  /// models/adapters/adapter_files.h.
+  /// which the files have copies that differ, and how many more there are. Those of an adapter are not looked for and
+  /// not loaded: see models/adapters/adapter_files.h.
   Weights(const std::vector<ParameterSpec>& parameters, const std::filesystem::path& path);
 
   const WeightSource& files() const { return *files_; }

@@ -229,7 +229,8 @@ TEST_CASE("what an adapter's files may not have is named", "[lora]") {
     nlohmann::json bad = good;
     bad[key] = value;
     write_json(folder / "adapter_config.json", bad);
-    return error_of([&] { AdapterFiles(folder.path()); });
+    Model llama = load_model(fixtures / "llama");
+    return error_of([&] { AdapterFiles(folder.path()).adapt(llama); });
   };
   CHECK(message("use_dora", false).empty());
   CHECK(message("alpha_pattern", nlohmann::json::object()).empty());

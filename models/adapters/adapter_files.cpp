@@ -35,6 +35,7 @@ const std::set<std::string_view> harmless{"auto_mapping",
                                           "lora_alpha",
                                           "lora_dropout",
                                           "megatron_core",
+                                          "modules_to_save",
                                           "peft_type",
                                           "peft_version",
                                           "qalora_group_size",
@@ -69,18 +70,48 @@ LoraConfig read_config(const JsonObject& json) {
           .rslora = boolean_or(json, "use_rslora", false)};
 }
 
+/// The strings of a list; none where there is no list.
+std::vector<std::string> read_names(const JsonObject& json, const char* key) {
+  const nlohmann::json& value = json.value();
+  const auto given = value.find(key);
+  std::vector<std::string> names;
+  if (given == value.end() || !given->is_array()) return names;
+  for (const nlohmann::json& name : *given) {
+    check(name.is_string(), "{}: \"{}\" must have strings, not {}", json.name(), key, name.dump());
+    names.push_back(name);
+  }
+  return names;
+}
+
 /// Modules by their names, where all of these and no others have tensors.
 std::vector<std::string> read_targets(const JsonObject& json) {
-  const nlohmann::json& value = json.value();
-  const auto given = value.find("target_modules");
-  if (given == value.end() || !given->is_array() || json.has("layers_to_transform") || json.has("exclude_modules"))
-    return {};
-  std::vector<std::string> targets;
-  for (const nlohmann::json& target : *given) {
-    check(target.is_string(), "{}: \"target_modules\" must have strings, not {}", json.name(), target.dump());
-    targets.push_back(target);
-  }
-  return targets;
+  if (json.has("layers_to_transform") || json.has("exclude_modules")) return {};
+  return read_names(json, "target_modules");
+}
+
+/// Those that PEFT saves whole by the task alone, which some of its versions don't write.
+std::vector<std::string> usual_whole(const std::string& task) {
+  if (task == "SEQ_CLS" || task == "TOKEN_CLS") return {"classifier", "score"};
+  if (task == "QUESTION_ANS") return {"qa_outputs"};
+  return {};
+}
+
+/// "classifier.weight" of "base_model.model.classifier.modules_to_save.default.weight", where PEFT's wrapper is in the
+/// name; empty: of something else.
+std::string whole_name(std::string_view tensor) {
+  if (!tensor.starts_with(prefix) || tensor.find(".lora_") != tensor.npos) return {};
+  std::string name(tensor.substr(prefix.size()));
+  for (const std::string_view wrapper : {".modules_to_save.default.", ".modules_to_save."})
+    if (const size_t at = name.find(wrapper); at != name.npos) name.replace(at, wrapper.size(), ".");
+  return name;
+}
+
+/// The module of a parameter that one of these names ends, as PEFT looks for it; empty: none.
+std::string whole_module(const std::string& parameter, const std::vector<std::string>& names) {
+  for (size_t dot = parameter.find('.'); dot != parameter.npos; dot = parameter.find('.', dot + 1))
+    for (const std::string& name : names)
+      if (std::string module = parameter.substr(0, dot); module.ends_with(name)) return module;
+  return {};
 }
 
 /// The part of a path behind its first dot, which models without a head lack.
@@ -104,7 +135,21 @@ AdapterFiles::AdapterFiles(const std::filesystem::path& folder)
   const JsonObject json = JsonObject::load(folder / config_name);
   config_ = read_config(json);
   base_ = string_or(json, "base_model_name_or_path", "");
+  task_ = string_or(json, "task_type", "");
   targets_ = read_targets(json);
+  whole_ = read_names(json, "modules_to_save");
+  if (whole_.empty()) whole_ = usual_whole(task_);
+  for (const TensorEntry& entry : tensors_.tensors())
+    if (const std::string name = whole_name(entry.name); !name.empty())
+      check(whole_tensors_.emplace(name, entry.name).second, "{} has {} twice", tensors_.name(), in_quotes(name, 120));
+}
+
+int64_t AdapterFiles::classes() const {
+  for (const char* head : {"classifier.weight", "classifier.out_proj.weight", "score.weight", "logits_proj.weight",
+                           "classification_head.out_proj.weight"})
+    if (const auto found = whole_tensors_.find(head); found != whole_tensors_.end())
+      if (const std::vector<int64_t>& shape = tensors_.require(found->second).shape; shape.size() == 2) return shape[0];
+  return 0;
 }
 
 /// How the file calls a module; empty when it has no tensors of it.
@@ -116,7 +161,10 @@ std::string AdapterFiles::path_of(const LinearModule& module) const {
 
 std::vector<float> AdapterFiles::read(const LinearModule& module, const char* factor,
                                       std::initializer_list<int64_t> shape) const {
-  const TensorEntry& entry = tensors_.require(fmt::format("{}{}{}", prefix, path_of(module), factor));
+  return read(tensors_.require(fmt::format("{}{}{}", prefix, path_of(module), factor)), shape);
+}
+
+std::vector<float> AdapterFiles::read(const TensorEntry& entry, std::span<const int64_t> shape) const {
   check(std::ranges::equal(entry.shape, shape), "{}: tensor {} is [{}], model and rank make it [{}]", tensors_.name(),
         in_quotes(entry.name, 160), fmt::join(entry.shape, ", "), fmt::join(shape, ", "));
   std::vector<float> values(static_cast<size_t>(entry.elements()));
@@ -124,10 +172,41 @@ std::vector<float> AdapterFiles::read(const LinearModule& module, const char* fa
   return values;
 }
 
+/// Of a whole module.
+std::vector<float> AdapterFiles::read_whole(const ParameterSpec& parameter) const {
+  const auto found = whole_tensors_.find(parameter.name);
+  check(found != whole_tensors_.end(), "{} lacks {}, which belongs to a module that is trained whole", tensors_.name(),
+        in_quotes(std::string(prefix) + parameter.name, 160));
+  return read(tensors_.require(found->second), parameter.shape.dimensions());
+}
+
+std::vector<std::string> AdapterFiles::whole_modules_of(const Model& model) const {
+  std::vector<std::string> modules;
+  for (const ParameterSpec& parameter : model.parameters) {
+    const std::string module = whole_module(parameter.name, whole_);
+    if (!module.empty() && !is_within(parameter.name, modules)) modules.push_back(module);
+  }
+  return modules;
+}
+
 void AdapterFiles::adapt(Model& model) const {
+  check(whole_.empty() || !model.generates(),
+        "{}: \"modules_to_save\" is not supported for a model that writes text, as this {} model; without it the "
+        "adapter would be another",
+        (folder_ / config_name).string(), model.family);
+  const std::vector<std::string> whole = whole_modules_of(model);
   std::vector<std::string> paths;
   std::set<std::string> known;
+  for (const ParameterSpec& parameter : model.parameters) {
+    if (!is_within(parameter.name, whole)) continue;
+    check(parameter.joint.empty() && !parameter.stack,
+          "{}: {} is not supported among modules_to_save, for it is computed as one with others", tensors_.name(),
+          in_quotes(parameter.name, 120));
+    read_whole(parameter);
+    known.insert(whole_tensors_.at(parameter.name));
+  }
   for (const LinearModule& module : linear_modules(model)) {
+    if (is_within(module.parameter, whole)) continue;
     const std::string path = path_of(module);
     const bool named = std::ranges::any_of(targets_, [&](const std::string& t) { return ends_path(module.path, t); });
     check(targets_.empty() || named == !path.empty(),
@@ -140,10 +219,11 @@ void AdapterFiles::adapt(Model& model) const {
     paths.push_back(module.path);
   }
   for (const TensorEntry& entry : tensors_.tensors())
-    check(known.contains(entry.name), "{}: tensor {} belongs to no linear layer of this {} model", tensors_.name(),
-          in_quotes(entry.name, 160), model.family);
+    check(known.contains(entry.name), "{}: tensor {} belongs to no linear layer{} of this {} model", tensors_.name(),
+          in_quotes(entry.name, 160), whole_.empty() ? "" : ", nor to modules_to_save,", model.family);
   check(!paths.empty(), "{} has no tensors", tensors_.name());
-  vkformer::adapt(model, config_, paths, base_);
+  vkformer::adapt(model, config_, paths, base_, whole);
+  for (ParameterSpec& parameter : model.parameters) parameter.adapter |= is_within(parameter.name, whole);
 }
 
 void AdapterFiles::load(Store& store, const Model& model) const {
@@ -164,9 +244,12 @@ void AdapterFiles::load(Store& store, const Model& model) const {
     store.write(product.a, all_a);
     store.write(product.b, all_b);
   }
+  for (const ParameterSpec& parameter : model.parameters)
+    if (is_within(parameter.name, model.adapter->whole)) store.write(parameter.name, read_whole(parameter));
 }
 
 void AdapterFiles::merge(const Model& model, const ParameterSpec& parameter, std::span<float> values) const {
+  if (is_within(parameter.name, model.adapter->whole)) std::ranges::copy(read_whole(parameter), values.begin());
   for (const LowRankProduct& product : model.adapter->products)
     for (const LinearModule& module : product.modules) {
       if (module.parameter != parameter.name) continue;
@@ -205,13 +288,26 @@ std::vector<std::string> target_names(const Model& model) {
   return {ends.begin(), ends.end()};
 }
 
+/// What PEFT calls it; null where that has no name.
+nlohmann::json task_type(const Model& model) {
+  switch (model.task) {
+    case Task::causal: return "CAUSAL_LM";
+    case Task::seq2seq: return "SEQ_2_SEQ_LM";
+    case Task::classify: return "SEQ_CLS";
+    case Task::tag: return "TOKEN_CLS";
+    case Task::answer: return "QUESTION_ANS";
+    default: return nullptr;
+  }
+}
+
 nlohmann::json config_of(const Model& model) {
   const LoraConfig& config = model.adapter->config;
-  const bool whole = config.alpha == std::round(config.alpha);
-  const nlohmann::json alpha =
-      whole ? nlohmann::json(static_cast<int64_t>(config.alpha)) : nlohmann::json(config.alpha);
+  const std::vector<std::string>& whole = model.adapter->whole;
+  const nlohmann::json alpha = config.alpha == std::round(config.alpha)
+                                   ? nlohmann::json(static_cast<int64_t>(config.alpha))
+                                   : nlohmann::json(config.alpha);
   return {{"peft_type", "LORA"},
-          {"task_type", model.has_encoder() ? "SEQ_2_SEQ_LM" : "CAUSAL_LM"},
+          {"task_type", task_type(model)},
           {"base_model_name_or_path", model.adapter->base},
           {"inference_mode", true},
           {"r", config.rank},
@@ -222,7 +318,7 @@ nlohmann::json config_of(const Model& model) {
           {"fan_in_fan_out", model.adapter->products[0].modules[0].input_major},
           {"bias", "none"},
           {"init_lora_weights", true},
-          {"modules_to_save", nullptr}};
+          {"modules_to_save", whole.empty() ? nlohmann::json() : nlohmann::json(whole)}};
 }
 
 }  // namespace
@@ -266,6 +362,17 @@ void save_adapter(const Store& store, const Model& model, const std::filesystem:
                            return std::as_bytes(std::span(values));
                          }});
     }
+  for (const ParameterSpec& parameter : model.parameters) {
+    if (!is_within(parameter.name, model.adapter->whole)) continue;
+    const auto dimensions = parameter.shape.dimensions();
+    tensors.push_back({.name = std::string(prefix) + parameter.name,
+                       .dtype = FileDType::f32,
+                       .shape = {dimensions.begin(), dimensions.end()},
+                       .data = [&values, &parameter, read] {
+                         values = read(parameter.name);
+                         return std::as_bytes(std::span(values));
+                       }});
+  }
   write_safetensors(folder / tensors_name, std::move(tensors));
   write_json(folder / config_name, config_of(model));
 }

@@ -41,7 +41,11 @@ std::vector<std::string> usual_targets(const std::string& family) {
       {"albert", {"query", "value"}},
       {"deberta-v2", {"query_proj", "value_proj"}},
       {"distilbert", {"q_lin", "v_lin"}},
-      // Not PEFT's: layers without attention, too, and those of latent attention.
+      // Not PEFT's: other encoders; layers without attention, too, and those of latent attention.
+      {"mpnet", {"q", "v"}},
+      {"nomic_bert", {"Wqkv"}},
+      {"modernbert", {"Wqkv"}},
+      {"xlnet", {"layer_1", "layer_2"}},  // its attention has no linear layers
       {"qwen3_5_text", {"q_proj", "v_proj", "in_proj_qkv"}},
       {"qwen3_5_moe_text", {"q_proj", "v_proj", "in_proj_qkv"}},
       {"qwen3_next", {"q_proj", "v_proj", "out_proj"}},
@@ -67,6 +71,7 @@ struct Uses {
   };
   std::map<std::string, Product> products;
   std::set<std::string> others;
+  std::set<std::string> body;  ///< what is read before the head
 };
 
 Uses uses_of(const Model& model) {
@@ -83,6 +88,7 @@ Uses uses_of(const Model& model) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i] || graph.info(node.inputs[i]).storage != Storage::persistent) continue;
       const std::string& name = graph.info(node.inputs[i]).name;
+      if (n < before_head) uses.body.insert(name);
       if (is_matmul(node) && i == 1 && node.in(1).rank() == 2 && !node.flag("transpose_a"))
         uses.products[name] = {.input_major = !node.flag("transpose_b"), .head = n >= before_head};
       else
@@ -156,6 +162,36 @@ std::vector<std::string> modules_of_targets(const Model& model, const std::vecto
   return paths;
 }
 
+bool is_within(const std::string& name, const std::vector<std::string>& modules) {
+  return std::ranges::any_of(modules, [&](const std::string& module) { return name.starts_with(module + '.'); });
+}
+
+std::vector<std::string> whole_modules(const Model& model, const std::vector<std::string>& anew) {
+  if (model.generates()) return {};
+  const Uses uses = uses_of(model);
+  const auto begin_of = [](const std::string& path, size_t first) { return path.substr(0, path.find('.', first) + 1); };
+  const std::string body = begin_of(model.parameters.front().name, 0);  // of the word embeddings: "bert."
+  std::vector<std::string> modules;
+  for (const ParameterSpec& parameter : model.parameters) {
+    const std::string& name = parameter.name;
+    if (uses.body.contains(name) || !(uses.products.contains(name) || uses.others.contains(name))) continue;
+    const bool begins = std::ranges::find(anew, name) != anew.end(), of_body = name.starts_with(body);
+    if (model.task == Task::masked) {
+      check(
+          !begins || !parameter.decayed(),
+          "the base has no {}, and no head for words is trained beside an adapter; train this {} model without --lora "
+          "first",
+          name, model.family);
+      continue;
+    }
+    if (of_body && !begins) continue;
+    std::string module = begin_of(name, of_body ? body.size() : 0);
+    module.pop_back();
+    if (modules.empty() || modules.back() != module) modules.push_back(std::move(module));
+  }
+  return modules;
+}
+
 namespace {
 
 /// The constant of a product of several modules; those of one shape share it.
@@ -183,14 +219,14 @@ int64_t rows_of_weight(const Model& model, const std::string& weight) {
 
 }  // namespace
 
-void adapt(Model& model, const LoraConfig& config, const std::vector<std::string>& paths, const std::string& base) {
+void adapt(Model& model, const LoraConfig& config, const std::vector<std::string>& paths, const std::string& base,
+           const std::vector<std::string>& whole) {
   check(!model.adapter, "this {} model has an adapter already", model.family);
-  check(!paths.empty(), "an adapter of no module was asked for");
-  auto adapter = std::make_shared<Adapter>(Adapter{.config = config, .base = base});
+  auto adapter = std::make_shared<Adapter>(Adapter{.config = config, .base = base, .whole = whole});
   std::set<std::string> wanted(paths.begin(), paths.end());
   std::map<std::string, size_t> places;
   for (LinearModule& module : linear_modules(model)) {
-    if (wanted.erase(module.path) == 0) continue;
+    if (wanted.erase(module.path) == 0 || is_within(module.parameter, whole)) continue;
     const auto [place, anew] = places.try_emplace(module.weight, adapter->products.size());
     if (anew) {
       const std::string name = module.weight.substr(0, module.weight.size() - weight_end.size());
@@ -204,8 +240,16 @@ void adapt(Model& model, const LoraConfig& config, const std::vector<std::string
     adapter->products[place->second].modules.push_back(std::move(module));
   }
   check(wanted.empty(), "this {} model has no linear module {}", model.family, fmt::join(wanted, ", "));
+  check(!adapter->products.empty(), "an adapter of no module was asked for, but of those that are trained whole");
 
-  for (ParameterSpec& parameter : model.parameters) parameter.training = ParameterSpec::Training::frozen;
+  for (ParameterSpec& parameter : model.parameters) {
+    if (!is_within(parameter.name, whole)) {
+      parameter.training = ParameterSpec::Training::frozen;
+      continue;
+    }
+    parameter.dtype = DType::f32;
+    parameter.turned = false;
+  }
   std::set<std::string> constants;
   for (LowRankProduct& product : adapter->products) {
     const int64_t columns = config.rank * std::ssize(product.modules);

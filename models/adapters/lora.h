@@ -51,18 +51,27 @@ struct LowRankProduct {
   std::vector<LinearModule> modules;
 };
 
+/// Whether a tensor of this name is one of these modules'.
+bool is_within(const std::string& name, const std::vector<std::string>& modules);
+
+/// Paths of the modules that are trained whole beside low-rank products, PEFT's modules_to_save: the head of what tells
+/// classes or answers apart. What belongs to the body (BERT's pooler) rests, unless it is one of the parameters `anew`,
+/// which the base's files lack. Throws Error for a head of masked words that they lack.
+std::vector<std::string> whole_modules(const Model& model, const std::vector<std::string>& anew = {});
+
 /// What is trained of a model whose own parameters rest.
 struct Adapter {
   LoraConfig config;
   std::string base;  ///< what its files call the model
   std::vector<LowRankProduct> products;
+  std::vector<std::string> whole;  ///< modules that are trained themselves
 };
 
-/// Gives the model an adapter for the modules of these paths, and freezes its own parameters. `base`: what the
-/// adapter's files call the model. Throws Error for a path that is none of linear_modules(), and for a model that has
-/// an adapter.
+/// Gives the model an adapter for the modules of these paths, and freezes its own parameters but for those of `whole`,
+/// modules that get no products and are f32. `base`: what the adapter's files call the model. Throws Error for a path
+/// that is none of linear_modules(), and for a model that has an adapter.
 void adapt(Model& model, const LoraConfig& config, const std::vector<std::string>& modules,
-           const std::string& base = {});
+           const std::string& base = {}, const std::vector<std::string>& whole = {});
 
 /// A graph of the model as its family builds it, with the adapter's products; where it has an input "seed", as in
 /// training: with dropout and gradients. The graph itself when the model has no adapter.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "models/adapters/lora.h"
 #include "models/classification/batch_logits.h"
 #include "models/stored_weights.h"
 #include "runtime/check.h"
@@ -46,11 +47,16 @@ Model without_head(Model model) {
   model.head = [](Graph&, const Pass&, Value hidden) { return hidden; };
   Graph graph;
   add_logits(graph, model, add_inputs(graph, model, {}));
+  graph = adapted(std::move(graph), model);
   std::set<std::string> used;
   for (const Value tensor : graph.persistents()) used.insert(graph.info(tensor).name);
   std::erase_if(model.parameters, [&](const ParameterSpec& parameter) {
     return !used.contains(parameter.name) && !used.contains(parameter.joint);
   });
+  if (!model.adapter) return model;
+  auto adapter = std::make_shared<Adapter>(*model.adapter);
+  std::erase_if(adapter->products, [&](const LowRankProduct& product) { return !used.contains(product.weight); });
+  model.adapter = std::move(adapter);
   return model;
 }
 

@@ -206,8 +206,15 @@ bool predicts_masked_words(const Model& model) {
          model.config->at("architectures").front().get<std::string>().ends_with(masked_head);
 }
 
-Model load_model(const std::filesystem::path& path) {
-  const JsonObject config = load_model_json(path, "config.json");
+Model load_model(const std::filesystem::path& path) { return load_model(path, nlohmann::json::object()); }
+
+Model load_model(const std::filesystem::path& path, const nlohmann::json& changes) {
+  JsonObject config = load_model_json(path, "config.json");
+  if (!changes.empty()) {
+    nlohmann::json changed = config.value();
+    changed.update(changes);
+    config = JsonObject::make(std::move(changed), config.name());
+  }
   const JsonObject text = text_part(config);
   const Family& family = family_of(text);
   if (!family.settle) return make_model(config);

@@ -24,5 +24,7 @@ bool predicts_masked_words(const Model& model);
 /// The model of a folder or a GGUF file (see model_files.h): of its config.json and, where that leaves open which
 /// tensors there are, of its tensors. Throws Error like make_model, and then for files that can't be read.
 Model load_model(const std::filesystem::path& path);
+/// The same with some keys of its config changed.
+Model load_model(const std::filesystem::path& path, const nlohmann::json& changes);
 
 }  // namespace vkformer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "models/adapters/adapter_files.h"
+#include "models/adapters/adapter_head.h"
 #include "models/embedding/recipe.h"
 #include "models/families/config_keys.h"
 #include "models/families/registry.h"
@@ -53,10 +53,11 @@ std::shared_ptr<LoadedModel> LoadedModel::load(const std::filesystem::path& path
                                                const std::string& dtype, const std::filesystem::path& adapter,
                                                bool profile) {
   const auto folder = resolve_model_folder(path);
-  auto model = std::make_shared<Model>(load_model(folder));
-  store_weights_as(*model, folder, dtype);
   std::optional<AdapterFiles> files;
-  if (!adapter.empty()) files.emplace(resolve_adapter_folder(adapter)).adapt(*model);
+  if (!adapter.empty()) files.emplace(resolve_adapter_folder(adapter));
+  auto model = std::make_shared<Model>(load_model(folder, files ? &*files : nullptr));
+  store_weights_as(*model, folder, dtype);
+  if (files) files->adapt(*model);
   const Weights weights(model->parameters, folder);
   auto session = Session::open(device, profile);
   auto store = make_model_store(*session->backend, *model);
@@ -109,7 +110,7 @@ Program& LoadedModel::program(const BatchShape& shape, Result result) {
     if (model().has_encoder()) pass.memory = model().encode(graph, pass);
     graph.mark_output(model().hidden(graph, pass), "result");
   }
-  graph = as_stored(adapted(std::move(graph), model()), model(), session().backend->facts());
+  graph = as_stored(std::move(graph), model(), session().backend->facts());
   if (programs_.size() == most_programs) programs_.pop_back();
   programs_.push_front(
       {shape, result, session().backend->compile(std::move(graph), weights_.store, {}, weights_.workspace)});

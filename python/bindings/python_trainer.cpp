@@ -107,7 +107,8 @@ Model with_adapter(Model model, const TrainerOptions& options, const std::filesy
   check(!is_half(products) || kept == DType::f32 || kept == products,
         "weights are {} and products {}: these take operands of one type", name_of(kept), name_of(products));
   if (kept != DType::f32) store_weights_as(model, kept);
-  adapt(model, options.lora->config, modules_of_targets(model, options.lora->targets), folder.string());
+  adapt(model, options.lora->config, modules_of_targets(model, options.lora->targets), folder.string(),
+        whole_modules(model));
   return model;
 }
 

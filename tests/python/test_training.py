@@ -171,6 +171,13 @@ class Training(Case):
         np.testing.assert_allclose(adapted.logits([5, 6]), trainer.model.logits([5, 6]), atol=1e-5)
         gone_on = vkformer.Trainer.resume(run)
         self.assertEqual(gone_on.step(**small_batch(8)), trainer.step(**small_batch(8)))
+        classifier = vkformer.Trainer(FIXTURES / "bert_cls", batch_size=2, context=8, lora={"r": 2}, warmup=0)
+        head = classifier.model.parameter("classifier.weight")
+        classifier.step(input_ids=[[5, 6, 7, 8, 9, 10, 11, 12]] * 2, targets=[0, 1])
+        self.assertTrue((classifier.model.parameter("classifier.weight") != head).any())
+        classifier.save(SCRATCH / "head")
+        np.testing.assert_array_equal(vkformer.Model(FIXTURES / "bert_cls", adapter=SCRATCH / "head").logits([5, 6]),
+                                      classifier.model.logits([5, 6]))
         self.refuse(vkformer.Error, 'lora has no setting "rank"', vkformer.Trainer, FIXTURES / "gpt2", lora={"rank": 4})
         self.refuse(vkformer.Error, "a config has none", small_trainer, lora=lora)
         self.refuse(vkformer.Error, "weights is for frozen ones", small_trainer, weights="bf16")

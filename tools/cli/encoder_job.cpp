@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/adapters/adapter_head.h"
 #include "models/families/config_keys.h"
 #include "models/families/registry.h"
 #include "runtime/check.h"
@@ -39,11 +40,17 @@ void begin_anew(Model& model, const JobHead& head, const JsonObject& from) {
 
 }  // namespace
 
+std::vector<std::string> classes_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
+  if (has_config(flags, checkpoint)) return classes_of(JsonObject::load(checkpoint / "config.json"), 2);
+  const AdapterFiles adapter(checkpoint);
+  return classes_of(JsonObject::make(*load_model(flags.from, &adapter).config, checkpoint.string()), 2);
+}
+
 EncoderText EncoderText::load(const TrainFlags& flags, const std::filesystem::path& checkpoint, const char* option) {
   const std::filesystem::path folder = tokenizer_folder(flags, checkpoint);
   if (folder.empty())
     throw UsageError(fmt::format("{} needs --tokenizer FOLDER, with a tokenizer.json, or --from FOLDER", option));
-  const JsonObject config = checkpoint.empty() ? first_config(flags) : JsonObject::load(checkpoint / "config.json");
+  const JsonObject config = config_of_job(flags, checkpoint);
   return EncoderText(TokenizerFiles::load(folder), &config);
 }
 
@@ -61,14 +68,15 @@ EncoderText::EncoderText(TokenizerFiles from, const JsonObject* config)
 TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint, const EncoderText& text,
                      const JobHead& head) {
   const nlohmann::json ids = {{"pad_token_id", text.padding}};
-  nlohmann::json changes = ids;
-  if (checkpoint.empty()) changes.update(head_keys(first_config(flags), head));
+  nlohmann::json changes = ids, keys;
+  if (!has_config(flags, checkpoint)) changes.update(keys = head_keys(first_config(flags), head));
   TrainJob job = job_of_tokens(flags, checkpoint,
                                {.count = text.tokenizer.size(), .ids = ids, .write = text.files.writer()}, changes);
   job.ids = ids;
   // BART's classifiers are told by transformers where a text ends.
   const std::vector<int32_t> around = text.tokenizer.encode("").ids;
   if (job.model->config->value("is_encoder_decoder", false) && !around.empty()) job.ids["eos_token_id"] = around.back();
+  job.head = keys;
   if (!flags.from.empty()) begin_anew(*job.model, head, first_config(flags));
   set_context(flags, *job.model);
   if (!flags.resume && !flags.given.contains("--batch")) flags.batch = head.rows;

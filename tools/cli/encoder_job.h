@@ -20,6 +20,9 @@ struct EncoderText {
   explicit EncoderText(TokenizerFiles from, const JsonObject* config = nullptr);
 };
 
+/// The names of the classes that a run tells apart, by its checkpoint.
+std::vector<std::string> classes_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint);
+
 struct JobHead {
   const char* architecture;          ///< see architecture_with_head()
   std::vector<std::string> classes;  ///< their names; none: the vocabulary's tokens

@@ -1,7 +1,6 @@
 // `train --labels`: rows of texts and labels become a classifier.
 
 #include "models/data/labelled_rows.h"
-#include "models/families/config_keys.h"
 #include "models/score/label_baselines.h"
 #include "runtime/check.h"
 #include "tools/cli/encoder_job.h"
@@ -44,8 +43,7 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   check(!validated || training.pairs == validation.pairs, "{} has {} of a row, {} has {}", training.name,
         training.pairs ? "two texts" : "one text", validation.name, validation.pairs ? "two" : "one");
   const EncoderText text = EncoderText::load(flags, checkpoint, "--labels");
-  const std::vector<std::string> names =
-      checkpoint.empty() ? label_names(training) : classes_of(JsonObject::load(checkpoint / "config.json"), 2);
+  const std::vector<std::string> names = checkpoint.empty() ? label_names(training) : classes_of_run(flags, checkpoint);
   TrainJob job = encoder_job(flags, checkpoint, text,
                              {.architecture = "SequenceClassification",
                               .classes = names,

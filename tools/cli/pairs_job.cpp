@@ -95,9 +95,7 @@ bool share_tokens(const Tokenizer& source, const Tokenizer& target) {
 /// Whether the encoder has a vocabulary of its own. Two that were asked for may be equal by chance.
 bool are_apart(const TrainFlags& flags, const std::filesystem::path& checkpoint, const Tokenizer& source,
                const Tokenizer& target) {
-  // An adapter's checkpoint has none.
-  const bool own = !checkpoint.empty() && flags.lora.empty();
-  const JsonObject config = own ? load_model_json(checkpoint, "config.json") : first_config(flags);
+  const JsonObject config = config_of_job(flags, checkpoint);
   return flags.apart || !flags.target_tokenizer.empty() ||
          !boolean_or(config, "share_encoder_decoder_embeddings", true) || !share_tokens(source, target);
 }

@@ -2,7 +2,6 @@
 
 #include "models/data/tagged_texts.h"
 #include "models/data/word_windows.h"
-#include "models/families/config_keys.h"
 #include "models/score/tags.h"
 #include "tools/cli/encoder_job.h"
 #include "tools/cli/output.h"
@@ -35,8 +34,7 @@ TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
   const RunFile* validated = find_file(files, "valid tags");
   TaggedTexts validation = validated ? texts_of(*validated) : TaggedTexts();
   EncoderText text = EncoderText::load(flags, checkpoint, "--tags");
-  const std::vector<std::string> names =
-      checkpoint.empty() ? tag_names(training) : classes_of(JsonObject::load(checkpoint / "config.json"), 2);
+  const std::vector<std::string> names = checkpoint.empty() ? tag_names(training) : classes_of_run(flags, checkpoint);
   TrainJob job = encoder_job(
       flags, checkpoint, text,
       {.architecture = "TokenClassification", .classes = names, .own = {"classifier"}, .shared = {"head."}});

@@ -137,7 +137,8 @@ void say_if_unlike(const std::filesystem::path& given, const std::filesystem::pa
 }  // namespace
 
 std::filesystem::path tokenizer_folder(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
-  if (!checkpoint.empty()) return checkpoint;
+  // An adapter that PEFT alone wrote may have none.
+  if (!checkpoint.empty() && (flags.lora.empty() || has_model_json(checkpoint, tokenizer_file))) return checkpoint;
   const auto model = flags.from.empty() ? std::filesystem::path() : resolve_model_folder(flags.from);
   if (flags.tokenizer.empty()) return model;
   const auto given = resolve_tokenizer_folder(flags.tokenizer);

@@ -7,12 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "models/model_files.h"
-#include "models/stored_weights.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/adapter_training.h"
 #include "tools/cli/job_kinds.h"
-#include "tools/cli/lora_flag.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/prepared_training.h"
@@ -64,52 +63,13 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags, bool leads) 
   return flags.resume ? *latest : std::filesystem::path();
 }
 
-/// The type that files' weights are kept in when nothing else is asked for: that of most of them if they can be written
-/// in it again without a loss, of other blocks f16.
-DType type_of_most(const WeightSource& files) {
-  std::map<std::string_view, uint64_t> bytes;
-  for (const auto& tensor : files.tensors()) bytes[tensor->type()] += tensor->bytes();
-  const std::string_view most = std::ranges::max_element(bytes, {}, [](const auto& of) { return of.second; })->first;
-  for (const auto& [name, dtype] :
-       {std::pair{"F32", DType::f32}, {"F16", DType::f16}, {"BF16", DType::bf16}, {"Q8_0", DType::q8_0}})
-    if (most == name) return dtype;
-  return DType::f16;
-}
-
-/// Freezes the model, keeps its weights in the type asked for, or of the files, and gives it the adapter of --lora.
-void give_adapter(const TrainFlags& flags, Model& model, DType of_files, const std::string& base) {
-  const LoraFlag lora = lora_flag(flags.lora);
-  check(model.generates(), "--lora is for models that write text, this {} model does not", model.family);
-  const DType products = flags.settings.products;
-  const DType kept = !flags.weights.empty() ? weight_type(flags.weights) : is_half(products) ? products : of_files;
-  check(!is_half(products) || kept == DType::f32 || products == kept,
-        "--weights {0} with --precision {1}: products take operands of one type; leave --precision out, or give "
-        "--weights "
-        "{1}",
-        name_of(kept), name_of(products));
-  if (kept != DType::f32) store_weights_as(model, kept);
-  adapt(model, lora.config, modules_of_targets(model, lora.targets), base);
-}
-
-/// The same for the folder that a run starts from, whose weights these are.
-Weights adapt_folder(const TrainFlags& flags, Model& model, RunState& state) {
-  const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
-  check(is_utf8(folder.string()), "{}: adapter_config.json can't keep a path that is not UTF-8; rename it",
-        printable(folder.string()));
-  give_adapter(flags, model, type_of_most(Weights(model.parameters, folder).files()), folder.string());
-  if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
-  if (!flags.resume && !flags.plan && std::filesystem::exists(folder.parent_path() / "latest"))
-    say("the adapter needs {} as it is; training that run on replaces it, so copy it first", folder.string());
-  return {model.parameters, folder};
-}
-
 /// ", 12288 of them trained (LoRA), the others kept as bf16": most of them.
 std::string adapter_text(const Model& model) {
   if (!model.adapter) return "";
   int64_t trained = 0;
   std::map<DType, int64_t> elements;  // of frozen parameters
   for (const ParameterSpec& parameter : model.parameters)
-    (parameter.adapter ? trained : elements[parameter.dtype]) += parameter.shape.elements();
+    (parameter.trains() ? trained : elements[parameter.dtype]) += parameter.shape.elements();
   const DType kept = std::ranges::max_element(elements, {}, [](const auto& of) { return of.second; })->first;
   return fmt::format(", {} of them trained (LoRA), the others kept as {}", trained, name_of(kept));
 }

@@ -83,8 +83,16 @@ std::string key_of_positions(const nlohmann::json& config) {
 
 }  // namespace
 
+bool has_config(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
+  return !checkpoint.empty() && flags.lora.empty();
+}
+
+JsonObject config_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
+  return has_config(flags, checkpoint) ? load_model_json(checkpoint, "config.json") : first_config(flags);
+}
+
 Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint, const nlohmann::json& changes) {
-  if (!checkpoint.empty() && flags.lora.empty()) {
+  if (has_config(flags, checkpoint)) {
     Model model = make_model(JsonObject::load(checkpoint / "config.json"));
     if (flags.label_smoothing >= 0) model.label_smoothing = flags.label_smoothing;
     return model;
@@ -144,9 +152,9 @@ TrainJob job_of_tokens(const TrainFlags& flags, const std::filesystem::path& che
   }
   job.model = std::make_unique<Model>(model_of_job(flags, checkpoint, changes));
   job.write_text = tokens.write;
-  const auto base = !checkpoint.empty()  ? checkpoint
-                    : flags.from.empty() ? std::filesystem::path()
-                                         : resolve_model_folder(flags.from);
+  const auto base = has_config(flags, checkpoint) ? checkpoint
+                    : flags.from.empty()          ? std::filesystem::path()
+                                                  : resolve_model_folder(flags.from);
   if (const auto file = base / generation_file; !base.empty() && std::filesystem::exists(file))
     job.generation = std::string(MappedFile(file).text());
   const Model& model = *job.model;

@@ -14,7 +14,8 @@ namespace vkformer {
 struct TrainJob {
   std::unique_ptr<Model> model;  ///< stays where it is
   std::unique_ptr<TrainingData> data;
-  nlohmann::json ids = nlohmann::json::object();                 ///< keys of config.json: ids of special tokens
+  nlohmann::json ids = nlohmann::json::object();   ///< keys of config.json: ids of special tokens
+  nlohmann::json head = nlohmann::json::object();  ///< the same of its head, which an adapter's base may lack
   std::function<void(const std::filesystem::path&)> write_text;  ///< tokenizer.json and what belongs to it
   std::string generation;                                        ///< generation_config.json of what it goes on from
   std::string summary;                                           ///< of the data, in a line
@@ -34,6 +35,11 @@ struct JobTokens {
 /// The config.json that a new run begins with: the flags' own with what --set changes, or that of the folder they start
 /// from.
 JsonObject first_config(const TrainFlags& flags);
+
+/// Whether the checkpoint of a run that is resumed has a model's config.json: an adapter's has not.
+bool has_config(const TrainFlags& flags, const std::filesystem::path& checkpoint);
+/// That, or for others what first_config() says.
+JsonObject config_of_job(const TrainFlags& flags, const std::filesystem::path& checkpoint);
 
 /// The model of the flags' config or of the folder they start from, with some keys changed and, if asked for, another
 /// dropout and, of a new model, as many positions as --context says; with a checkpoint its own. Throws UsageError for

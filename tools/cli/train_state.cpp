@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "models/adapters/lora.h"
+#include "models/adapters/adapter_head.h"
 #include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/files/atomic_file.h"
@@ -65,7 +65,14 @@ nlohmann::json settings_of(TrainFlags& flags) {
 }
 
 void write_model(const std::filesystem::path& folder, const TrainJob& job) {
-  if (job.model->adapter) return job.write_text(folder);  // the config is the base model's
+  if (job.model->adapter) {  // the config is the base model's, but for the head
+    nlohmann::json head = job.head;
+    if (!head.empty()) {
+      head.update(job.ids);
+      write_json(folder / adapter_head_file, head);
+    }
+    return job.write_text(folder);
+  }
   nlohmann::json config = *job.model->config;
   config.update(job.ids);
   write_json(folder / "config.json", config);
