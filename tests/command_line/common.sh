@@ -90,6 +90,20 @@ keeps_what_it_wrote() {
   grep -q "ended by signal 15; written: $written of $count lines" err || fail "$written lines were written: $(cat err)"
 }
 
+# same RUN KEY...: the last evaluation in RUN/metrics.jsonl and what `evaluate --json` wrote to `out` have the same
+# numbers.
+same() {
+  local run=$1
+  shift
+  python3 - "$run/metrics.jsonl" out "$@" <<'PY' || fail "evaluate differs from the last evaluation of $run: $(cat out)"
+import json, sys
+last = [json.loads(line) for line in open(sys.argv[1])][-1]
+got = json.load(open(sys.argv[2]))
+for key in sys.argv[3:]:
+    assert got["loss" if key == "validation_loss" else key] == last[key], key
+PY
+}
+
 # describe_labels: `label.json`, of a tiny BERT, and `rows.jsonl`, of two labels.
 describe_labels() {
   cat >label.json <<'JSON'

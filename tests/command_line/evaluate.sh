@@ -1,24 +1,13 @@
 # shellcheck shell=bash disable=SC2154,SC2034
 # What evaluate says is what train said of the same files. Sourced by tests/command_line.sh.
 
-# same KEY...: the last evaluation in RUN/metrics.jsonl and what `evaluate --json` wrote to `out` have the same numbers.
-same() {
-  python3 - "$run/metrics.jsonl" out "$@" <<'PY' || fail "evaluate differs from the last evaluation of $run: $(cat out)"
-import json, sys
-last = [json.loads(line) for line in open(sys.argv[1])][-1]
-got = json.load(open(sys.argv[2]))
-for key in sys.argv[3:]:
-    assert got["loss" if key == "validation_loss" else key] == last[key], key
-PY
-}
-
 describe_labels
 { echo text,label; echo the cat,cat; echo a dog,dog; echo the dog,cat; } >test.csv
 run=labels
 accept "$vkformer" train label.json --labels rows.jsonl --iterations 8 --warmup 1 --learning-rate 1e-2 \
   --tokenizer "$fixtures/tokenizers/bert" --out $run --valid test.csv --keep-best accuracy --evaluate-every 4
 accept "$vkformer" evaluate $run --labels test.csv --json
-same validation_loss accuracy macro_f1 rows
+same "$run" validation_loss accuracy macro_f1 rows
 needs_stdout "$vkformer" evaluate $run --labels test.csv
 accept "$vkformer" evaluate $run/best --labels test.csv
 grep -qE '^loss [0-9.]+$' out && grep -qE '^  accuracy [0-9.]+ %, macro F1 [0-9.]+ of 3 rows$' out || fail "evaluate: $(cat out)"
@@ -26,7 +15,7 @@ accept "$vkformer" evaluate "$run/$(cat $run/latest)" --labels test.csv --dtype 
 cp -r "$run/$(cat $run/latest)" folder
 rm folder/state.json folder/optimizer.safetensors
 accept "$vkformer" evaluate folder --labels test.csv --json
-same accuracy macro_f1
+same "$run" accuracy macro_f1
 refuse 2 "this run was trained with --labels, so --labels FILE" "$vkformer" evaluate $run
 refuse 2 "evaluate needs files of a kind that train knows" "$vkformer" evaluate folder
 printf 'text\tlabel\nthe cow\tcow\n' >cow.tsv
@@ -38,5 +27,5 @@ refuse 2 "exclude each other" "$vkformer" evaluate $run --labels test.csv --data
 run=text
 accept "${train[@]}" --out $run --valid short.txt --accumulate 2
 accept "$vkformer" evaluate $run --data short.txt --json
-same validation_loss bits_per_byte
+same "$run" validation_loss bits_per_byte
 refuse 2 "--batch-tokens is for .*, not for --data" "$vkformer" evaluate $run --data short.txt --batch-tokens 8

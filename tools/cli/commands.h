@@ -140,7 +140,7 @@ struct ServeFlags : ChatFlags {
 /// Of verbs that read a text a line.
 struct TextsFlags {
   CommonFlags common;
-  std::string model;
+  std::string model, adapter;       ///< folders; no adapter: empty
   std::string dtype;                ///< of weights; empty: f32, or as filed
   std::optional<std::string> text;  ///< instead of standard input
   int64_t batch_tokens = 4096;      ///< positions of a batch
@@ -168,7 +168,7 @@ struct EmbedFlags : TextsFlags {
 
 struct AnswerFlags {
   CommonFlags common;
-  std::string model, context_file;
+  std::string model, adapter, context_file;
   std::string dtype;                             ///< of weights; empty: f32, or as filed
   std::optional<std::string> context, question;  ///< instead of a file, instead of standard input
   int64_t stride = -1;                           ///< tokens that windows of a text share; -1: as usual
@@ -342,7 +342,7 @@ struct TranscribeFlags {
 /// Of a model on files; what is not given is as in the run that trained it.
 struct EvaluateFlags {
   CommonFlags common;
-  std::string model;
+  std::string model, from;                                ///< from: an adapter's model; empty: the one it names
   std::map<std::string, std::vector<std::string>> files;  ///< as TrainFlags has them
   std::string dtype = "f32";                              ///< of the weights
   int64_t context = 0, batch_tokens = 0;                  ///< 0: not given

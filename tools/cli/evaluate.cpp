@@ -7,10 +7,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/adapters/adapter_files.h"
 #include "models/model_folder.h"
 #include "models/weights.h"
 #include "runtime/check.h"
 #include "runtime/files/checkpoint.h"
+#include "tools/cli/adapter_training.h"
 #include "tools/cli/evaluation.h"
 #include "tools/cli/job_kinds.h"
 #include "tools/cli/model_folder.h"
@@ -32,7 +34,11 @@ std::filesystem::path training_of(const std::filesystem::path& folder) {
 
 /// Those that `train` was given, where a run tells them.
 TrainFlags training_flags(const EvaluateFlags& given, const std::filesystem::path& folder) {
+  const bool adapts = is_adapter_folder(folder);
+  if (!given.from.empty() && !adapts)
+    throw UsageError(fmt::format("--from names the model of an adapter, and {} is none; leave it out", given.model));
   TrainFlags flags;
+  flags.from = given.from;
   flags.common = given.common;
   flags.files = given.files;
   flags.given = given.given;
@@ -46,9 +52,8 @@ TrainFlags training_flags(const EvaluateFlags& given, const std::filesystem::pat
     if (kind == nullptr)
       throw UsageError(fmt::format("evaluate needs files; this run was trained with {}, so {} {}", trained.option,
                                    trained.option, trained.type_name));
-    check(flags.lora.empty(),
-          "{} is an adapter's run; add it to its model first: vkformer convert {} FOLDER --merge {}", given.model,
-          flags.from, given.model);
+  } else if (adapts) {
+    take_adapter(flags, folder);
   }
   if (kind == nullptr) throw UsageError("evaluate needs files of a kind that train knows, as --labels FILE");
   check_options(*kind, given.given);
@@ -84,21 +89,28 @@ std::string text_of(const nlohmann::json& row, const std::string& scores) {
 }  // namespace
 
 void evaluate_model(const EvaluateFlags& given) {
-  const std::filesystem::path folder = resolve_model_folder(given.model);
+  const std::filesystem::path latest = resolve_adapter_folder(given.model),
+                              folder = is_adapter_folder(latest) ? latest : resolve_model_folder(given.model);
   check(std::filesystem::is_directory(folder), "{} is a file; evaluate reads model folders and run folders",
         given.model);
   TrainFlags flags = training_flags(given, folder);
   const JobKind& kind = *kind_of_flags(flags);
   TrainJob job = kind.make(flags, files_to_evaluate(flags), folder);
-  store_weights_as(*job.model, folder, given.dtype);
+  const std::filesystem::path model = flags.from.empty() ? folder : std::filesystem::path(flags.from);
+  if (!flags.from.empty() && !given.given.contains("--dtype"))
+    store_as_trained(flags, *job.model);
+  else
+    store_weights_as(*job.model, model, given.dtype);
   tell_fallbacks(*job.model, given.dtype, given.common.quiet);
-  const Weights weights(job.model->parameters, folder);
+  const auto adapter = flags.from.empty() ? nullptr : std::make_unique<AdapterFiles>(folder);
+  if (adapter) adapter->adapt(*job.model);
+  const Weights weights(job.model->parameters, model);
 
   const auto backend = open_backend(flags.common);
   TrainingPlan plan = plan_evaluation(*job.model, flags.settings, shapes_of(*job.data), *backend);
   check_fits(plan, *backend);
   Trainer evaluator(*backend, std::move(plan));
-  load_weights(weights, evaluator.store(), flags.common.quiet);
+  load_weights(weights, *job.model, adapter.get(), evaluator.store(), flags.common.quiet);
   Evaluation evaluation = evaluate(job, *backend, evaluator, true, 0, flags.common.quiet);
   check(std::isfinite(evaluation.loss), "the loss is {}: the model's weights, or products in {}, are beyond a number",
         evaluation.loss, flags.dtype);

@@ -28,7 +28,9 @@ void add_evaluate_verb(CLI::App& app) {
       "say how well a model does its job on files that it was not trained on\n: its loss on all of them and, by their "
       "kind, BLEU and chrF, accuracy and F1, F1 of entities, exact match, word errors");
   add_common_flags(*command, flags->common);
-  command->add_option("model", flags->model, "run folder, RUN/best or model folder")->required();
+  command->add_option("model", flags->model, "run folder, RUN/best, model folder or adapter")->required();
+  command->add_option("--from", flags->from, "an adapter's model, where it is not the folder that the adapter names")
+      ->type_name("FOLDER");
   add_files(*command, flags->files);
   for (const JobKind& kind : job_kinds()) put_below(*command, "Files, of one kind", {kind.option});
   add_weight_dtype(*command, flags->dtype, "of the weights in the device's memory");
