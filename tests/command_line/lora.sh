@@ -18,8 +18,8 @@ refuse 2 "for frozen weights" "${lora[@]}" --weights f16 --out bad
 refuse 2 "do not go with --lora" "${lora[@]}" --lora r=2 --average 2 --out bad
 refuse 1 "no linear module 'q_proj'; it has c_attn" "${lora[@]}" --lora r=2,targets=q_proj --out bad
 refuse 1 "products take operands of one type" "${lora[@]}" --lora r=2 --dtype f16 --weights bf16 --out bad
-accept "${lora[@]}" --lora r=2,alpha=8,dropout=0.1,targets=all-linear --weights f16 --iterations 4 --out whole
-accept "${lora[@]}" --lora r=2,alpha=8,dropout=0.1,targets=all-linear --weights f16 --iterations 2 --out parts
+accept "${lora[@]}" --lora r=2,alpha=8,dropout=0.1,targets=all-linear --weights f16 --iterations 4 --valid short.txt --out whole
+accept "${lora[@]}" --lora r=2,alpha=8,dropout=0.1,targets=all-linear --weights f16 --iterations 2 --valid short.txt --out parts
 accept "$vkformer" train --resume --out parts --iterations 4
 refuse 2 "do not go with --lora" "$vkformer" train --resume --out parts --iterations 5 --average 2
 for file in adapter_model.safetensors optimizer.safetensors; do
@@ -58,6 +58,9 @@ refuse 1 "which target_modules of adapter_config.json" "$vkformer" generate "$mo
 cp -r "$model" moved
 mv "$model" aside
 refuse 1 "is not there; name an equal copy of it with --from" "$vkformer" train --resume --out parts --iterations 5
+refuse 1 "is not there; name an equal copy of it with --from" "$vkformer" evaluate whole --data short.txt
+accept "$vkformer" evaluate whole --data short.txt --from moved --json
+same whole validation_loss
 accept "$vkformer" train --resume --out parts --iterations 5 --from moved
 accept "$vkformer" generate moved -p "the " -n 1 --temp 0 --quiet --adapter whole
 [[ -s err ]] && fail "a copy of the base is called another: $(cat err)"
@@ -120,3 +123,61 @@ refuse 1 "rows.jsonl:21" "$vkformer" train --from "$model" --prompts rows.jsonl 
 sed -i '$d' rows.jsonl
 refuse 1 "odd.jsonl:21" "$vkformer" train --from "$model" --prompts odd.jsonl --iterations 2 --out bad
 refuse 1 "as --pairs FILE.jsonl" "$vkformer" train --from "$fixtures/t5" --tokenizer "$model" --prompts rows.jsonl --out bad
+
+# Heads: a classifier beside an encoder of masked words, which rests.
+describe_labels
+for i in $(seq 8); do echo "the cat and the dog $i"; done >masked.txt
+{ echo text,label; echo the cat,cat; echo a dog,dog; echo the dog,dog; } >test.csv
+accept "$vkformer" train label.json --masked masked.txt --tokenizer "$fixtures/tokenizers/bert" --iterations 1 --warmup 0 --out words
+words=words/$(cat words/latest)
+sha256sum "$words"/* >before
+labels=("$vkformer" train --from "$words" --labels rows.jsonl --valid test.csv --lora "r=4,alpha=8,dropout=0.1" --warmup 0
+  --schedule constant --learning-rate 2e-2 --evaluate-every 20 --keep-best accuracy --moving-average 0.5)
+accept "${labels[@]}" --iterations 40 --out head
+grep -q "start values, .*: bert.pooler.dense.weight, bert.pooler.dense.bias, classifier.weight, classifier.bias" err || fail "the new head is not named: $(cat err)"
+grep -q "task_type\": \"SEQ_CLS\"" "head/$(cat head/latest)/adapter_config.json" || fail "no task: $(cat head/*/adapter_config.json)"
+accept "${labels[@]}" --iterations 2 --out killed
+accept "$vkformer" train --resume --out killed --iterations 40
+grep -q "start values" err && fail "a resumed head begins anew: $(cat err)"
+for file in adapter_model.safetensors optimizer.safetensors head.json; do
+  cmp -s head/checkpoint-000040/$file killed/checkpoint-000040/$file || fail "a classifier's adapter goes on otherwise: $file"
+done
+printf 'the cat and 3\nthe dog\n' >asked.txt
+for run in head head/best head/average; do
+  "$vkformer" classify "$words" --adapter $run -q <asked.txt >out || fail "classify --adapter $run"
+  [[ $(cut -f 1 out | paste -s) == $'cat\tdog' ]] || fail "$run learned nothing: $(cat out)"
+done
+"$vkformer" classify "$words" --adapter head -q --json <asked.txt >with
+accept "$vkformer" convert "$words" whole-head --merge head --quiet
+"$vkformer" classify whole-head -q --json <asked.txt >out
+python3 - with out <<'PY' || fail "the merged classifier tells apart otherwise: $(cat with out)"
+import json, sys
+for a, b in zip(*(map(json.loads, open(file)) for file in sys.argv[1:])):
+    assert a["label"] == b["label"] and abs(a["probability"] - b["probability"]) < 1e-5, (a, b)
+PY
+accept "$vkformer" evaluate head --labels test.csv --json
+same head validation_loss accuracy macro_f1
+accept "$vkformer" embed "$words" --adapter head -p "the cat" --pooling mean -q
+cp out adapted
+accept "$vkformer" embed "$words" -p "the cat" --pooling mean -q
+cmp -s out adapted && fail "embed ignores an adapter"
+for i in $(seq 10 40); do printf 'the O\ncat O\n%d B-NUM\n\n' "$i"; done >tagged.conll
+accept "$vkformer" train --from "$words" --tags tagged.conll --valid tagged.conll --lora r=2 --precision bf16 --iterations 3 --warmup 0 --out tagger
+accept "$vkformer" evaluate tagger --tags tagged.conll --json
+same tagger validation_loss accuracy entity_f1
+accept "$vkformer" convert "$words" whole-tagger --merge tagger --quiet
+accept "$vkformer" tag whole-tagger -p "the cat 55" -q
+cp out merged-tags
+accept "$vkformer" tag "$words" --adapter tagger -p "the cat 55" -q
+cmp -s out merged-tags || fail "the merged tagger tags otherwise: $(cat out merged-tags)"
+# As PEFT writes one, without the names of the classes; and what can't be.
+cp -r "head/$(cat head/latest)" peft
+rm peft/head.json peft/state.json
+accept "$vkformer" classify "$words" --adapter peft -p "the cat" -q
+grep -q '^LABEL_0' out || fail "an adapter without names of classes: $(cat out)"
+refuse 1 "peft is an adapter of \"nowhere\", which is not there; name that model" "$vkformer" evaluate peft --labels test.csv --from nowhere
+refuse 2 "--from names the model of an adapter, and .* is none" "$vkformer" evaluate "$words" --labels test.csv --from "$words"
+refuse 1 "that gives no class of a text" "$vkformer" classify "$words" -p "the cat"
+refuse 1 "is not supported for a model that writes text" "$vkformer" generate "$model" --adapter peft -p "the "
+refuse 1 "no head for words is trained beside an adapter" "$vkformer" train --from whole-head --masked masked.txt --lora r=2 --out bad
+sha256sum --check --quiet before || fail "the base has changed"

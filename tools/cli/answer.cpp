@@ -4,7 +4,6 @@
 
 #include "models/classification/answerer.h"
 #include "models/data/lines.h"
-#include "models/families/registry.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
 #include "tools/cli/commands.h"
@@ -63,10 +62,11 @@ void answer(const AnswerFlags& flags) {
   if (flags.question && flags.context_file.empty() && !flags.context)
     throw UsageError("-p needs the text that answers it: --context FILE or -c TEXT");
   const auto folder = resolve_model_folder(flags.model);
-  Model model = load_model(folder);
+  const auto adapter = open_adapter(flags.adapter, folder);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.task == Task::answer, "{} is a {} model that finds no answers; train one with --answers", flags.model,
         model.family);
-  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter.get())).tokenizer();
   const int64_t most = model.context > 0 ? model.context : usual_positions;
   QuestionEncoder encoder(tokenizer, {.positions = most, .stride = stride_of(flags.stride, most)});
   const std::optional<std::string> context = common_context(flags);
@@ -79,10 +79,9 @@ void answer(const AnswerFlags& flags) {
     piece.asked.push_back(*asked);
   };
   LinePieces<AnswerPiece> pieces(LineInput(std::move(given)), flags.batch_tokens, add);
-  store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
-  Answerer answerer(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
+  Answerer answerer(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter.get()),
                     backend->make_workspace());
   TextsProgress progress("windows", flags.common.quiet);
   pieces.answer_each(progress, "question", [&](const AnswerPiece& piece) {

@@ -8,8 +8,6 @@
 #include "models/classification/entailment.h"
 #include "models/classification/relevance.h"
 #include "models/families/config_keys.h"
-#include "models/families/registry.h"
-#include "models/model_files.h"
 #include "models/text/tokenizer.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -69,17 +67,18 @@ std::vector<std::string> trimmed(const std::vector<std::string>& candidates) {
 void classify(ClassifyFlags flags) {
   flags.candidates = trimmed(flags.candidates);
   const auto folder = resolve_model_folder(flags.model);
-  Model model = load_model(folder);
+  const auto adapter = open_adapter(flags.adapter, folder);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(classifies(model), "{} is a {} model that gives no class of a text; train one with --labels", flags.model,
         model.family);
-  const JsonObject config = load_model_json(folder, "config.json");
+  const JsonObject config = JsonObject::make(*model.config, flags.model);
   const std::vector<std::string> names = classes_of(config, 1);
   check(!flags.query || names.size() == 1, "{} has {} classes; --query is for rerankers, which have one", flags.model,
         names.size());
   const Relevance relevance = flags.query ? relevance_of(config) : Relevance::sigmoid;
   const bool claims = !flags.candidates.empty();
   const EntailmentClasses entailment = claims ? EntailmentClasses::of(names, flags.model) : EntailmentClasses();
-  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter.get())).tokenizer();
   const int64_t most = model.context > 0 ? model.context : usual_positions;
   std::optional<CandidateClaims> said;
   if (claims) said.emplace(flags.hypothesis, flags.candidates, tokenizer, most);
@@ -93,10 +92,9 @@ void classify(ClassifyFlags flags) {
     piece.lines.push_back(line);
   };
   LinePieces<TextsPiece> pieces(LineInput::of(flags.text), flags.batch_tokens, add, flags.query.has_value());
-  store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
-  Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
+  Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter.get()),
                         backend->make_workspace());
   TextsProgress progress(claims || flags.query ? "pairs" : "lines", flags.common.quiet);
   const size_t each = claims ? flags.candidates.size() : 1;

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/adapters/adapter_head.h"
 #include "models/embedding/recipe.h"
 #include "models/families/registry.h"
 #include "models/generation/generation_config.h"
@@ -19,6 +20,7 @@
 #include "tools/cli/end_signals.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
 
@@ -133,18 +135,21 @@ void convert(const ConvertFlags& flags) {
   const auto* type = std::ranges::find(folder_types, dtype, &FolderType::name);
   if (!to_gguf && type == std::end(folder_types))
     throw UsageError(fmt::format("--dtype {}: a folder has f32, f16 or bf16; give a new NAME.gguf for others", dtype));
-  const Model model = load_model(given);
+  const auto adapter = open_adapter(flags.adapter, given);
+  Model model = load_model(given, adapter.get()), adapted = model;
+  if (adapter) adapter->adapt(adapted);
+  for (size_t i = 0; i < model.parameters.size(); ++i) model.parameters[i].adapter = adapted.parameters[i].adapter;
   const Weights weights(model.parameters, given);
   catch_end_signals();
-  const auto adapter = open_adapter(flags.adapter, given);
-  Model adapted = model;
-  if (adapter) adapter->adapt(adapted);
   const auto merge = [&](const ParameterSpec& parameter, std::span<float> values) {
     check_no_end_asked(nothing_written);
     if (adapter) adapter->merge(adapted, parameter, values);
   };
   if (!to_gguf) {
     write_folder(flags, given, model, weights, *type, merge);
+    // That of a model which writes text is its own: see languages_of().
+    if (const fs::path tokenizer = tokenizer_folder(given, adapter.get()); tokenizer != given && !model.generates())
+      TokenizerFiles::load(tokenizer).writer()(flags.out);
     if (const auto trained = adapter ? languages_of(*adapter) : std::nullopt; trained && !flags.quiet)
       say("the adapter was trained from {} to {}; name these to translate", trained->source, trained->target);
     return report(flags, model, dtype, fs::path(flags.out) / "model.safetensors");

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "models/embedding/embedder.h"
-#include "models/families/registry.h"
 #include "models/text/tokenizer.h"
 #include "models/text/unicode.h"
 #include "runtime/check.h"
@@ -59,10 +58,10 @@ void write_embeddings(const std::string& file, const Embeddings& embeddings) {
 
 void embed(const EmbedFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  Model model = without_head(load_model(folder));
-  store_weights_as(model, folder, flags.dtype);
+  const auto adapter = open_adapter(flags.adapter, folder);
+  const Model model = model_to_embed(folder, flags.dtype, adapter.get());
   const EmbeddingRecipe recipe = recipe_of(flags, folder);
-  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter.get())).tokenizer();
   int64_t most = model.context > 0 ? model.context : usual_positions;
   if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);
   const auto add = [&](TokenTexts& texts, const std::string& text, const std::string& place) {
@@ -79,7 +78,7 @@ void embed(const EmbedFlags& flags) {
   for (const std::string& path : recipe.dense) dense.push_back(DenseLayer::load(folder / path));
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
-  Embedder embedder(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
+  Embedder embedder(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter.get()),
                     backend->make_workspace(), recipe.pooling, std::move(dense));
   TextsProgress progress("texts", flags.common.quiet);
   int64_t cut = 0;

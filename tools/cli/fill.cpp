@@ -31,12 +31,13 @@ void print_candidates(size_t line, const MaskCandidates& masks, const Tokenizer&
 
 void fill(const FillFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  Model model = load_model(folder);
+  const auto adapter = open_adapter(flags.adapter, folder);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(predicts_masked_words(model),
         "{} is a {} model that predicts no masked words; fill takes BertForMaskedLM and its like of RoBERTa, "
         "DistilBERT, MPNet, ELECTRA, DeBERTa and ModernBERT",
         flags.model, model.family);
-  const TokenizerFiles files = TokenizerFiles::load(folder);
+  const TokenizerFiles files = TokenizerFiles::load(tokenizer_folder(folder, adapter.get()));
   const Tokenizer tokenizer = files.tokenizer();
   const int32_t mask = mask_id(tokenizer, files.name());
   const auto add = [&](TextsPiece& piece, const std::string& line, const std::string& place) {
@@ -44,10 +45,9 @@ void fill(const FillFlags& flags) {
     piece.lines.push_back(line);
   };
   LinePieces<TextsPiece> pieces(LineInput::of(flags.text), flags.batch_tokens, add);
-  store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
-  MaskedWords words(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
+  MaskedWords words(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter.get()),
                     backend->make_workspace());
   TextsProgress progress("lines", flags.common.quiet);
   pieces.answer_each(progress, "line", [&](const TextsPiece& piece) {

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "models/adapters/adapter_head.h"
+#include "models/embedding/embedder.h"
 #include "models/families/registry.h"
 #include "models/model_files.h"
 #include "models/parameters.h"
@@ -89,10 +91,22 @@ std::optional<DType> cache_type(const std::string& name) {
 }
 
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
-  Model model = load_model(folder);
+  Model model = load_model(folder, adapter);
   store_weights_as(model, folder, dtype);
   if (adapter) adapter->adapt(model);
   return model;
+}
+
+Model model_to_embed(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
+  Model model = load_model(folder, adapter);
+  if (adapter) adapter->adapt(model);
+  model = without_head(std::move(model));
+  store_weights_as(model, folder, dtype);
+  return model;
+}
+
+std::filesystem::path tokenizer_folder(const std::filesystem::path& model, const AdapterFiles* adapter) {
+  return adapter && has_model_json(adapter->folder(), tokenizer_file) ? adapter->folder() : model;
 }
 
 void tell_fallbacks(const Model& model, const std::string& dtype, bool quiet) {

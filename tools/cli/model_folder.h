@@ -31,6 +31,11 @@ std::optional<DType> cache_type(const std::string& name);
 /// The model of such a folder, its weights stored like that, with an adapter if there is one.
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype,
                         const AdapterFiles* adapter = nullptr);
+/// The same without a head: see without_head().
+Model model_to_embed(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter);
+
+/// Where the tokenizer lies that goes with both: the adapter's folder, if it has one.
+std::filesystem::path tokenizer_folder(const std::filesystem::path& model, const AdapterFiles* adapter);
 
 /// Says which weights of such a model are in another type than `dtype`, since their rows are no whole blocks of it.
 void tell_fallbacks(const Model& model, const std::string& dtype, bool quiet);

@@ -5,8 +5,6 @@
 #include "models/classification/tagger.h"
 #include "models/data/lines.h"
 #include "models/families/config_keys.h"
-#include "models/families/registry.h"
-#include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
@@ -39,11 +37,12 @@ void print_tags(const std::vector<std::string>& words, const std::vector<WordTag
 
 void tag(const TextsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  Model model = load_model(folder);
+  const auto adapter = open_adapter(flags.adapter, folder);
+  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.task == Task::tag, "{} is a {} model that gives no tags of words; train one with --tags", flags.model,
         model.family);
-  const std::vector<std::string> names = classes_of(load_model_json(folder, "config.json"), 1);
-  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  const std::vector<std::string> names = classes_of(JsonObject::make(*model.config, flags.model), 1);
+  const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter.get())).tokenizer();
   const int64_t most = model.context > 0 ? model.context : usual_positions;
   std::optional<std::vector<std::string>> given;
   if (flags.text && *flags.text != "-") given = split_lines(*flags.text, "the text");
@@ -52,10 +51,10 @@ void tag(const TextsFlags& flags) {
     piece.windows.add(tokenizer, piece.words.back(), most, place);
   };
   LinePieces<TagPiece> pieces(LineInput(std::move(given)), flags.batch_tokens, add);
-  store_weights_as(model, folder, flags.dtype);
   const Weights weights(model.parameters, folder);
   auto backend = open_backend(flags.common);
-  Tagger tagger(*backend, model, load_store(*backend, model, weights, flags.common.quiet), backend->make_workspace());
+  Tagger tagger(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter.get()),
+                backend->make_workspace());
   TextsProgress progress("texts", flags.common.quiet);
   int64_t split = 0;
   pieces.answer_each(progress, "line", [&](const TagPiece& piece) {

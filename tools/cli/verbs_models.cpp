@@ -24,6 +24,7 @@ void add_text_flags(CLI::App& command, TextsFlags& flags, const char* model, con
   command.add_option("model", flags.model, model)->required();
   command.add_option("-p,--prompt", flags.text, prompt);
   add_weight_dtype(command, flags.dtype, type_of_weights);
+  add_adapter(command, flags.adapter);
   add_batch_tokens(command, flags.batch_tokens, batch_of_answers);
 }
 
@@ -104,6 +105,7 @@ void add_answer(CLI::App& app) {
   command->add_option("-c", flags->context, "the text itself")->excludes(file);
   command->add_option("-p,--prompt", flags->question, "one question, instead of stdin");
   add_weight_dtype(*command, flags->dtype, type_of_weights);
+  add_adapter(*command, flags->adapter);
   add_stride(*command, flags->stride);
   add_batch_tokens(*command, flags->batch_tokens, batch_of_answers);
   command->callback([flags] { answer(*flags); });

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/adapters/adapter_head.h"
 #include "models/chat/chat_files.h"
 #include "models/families/config_keys.h"
 #include "models/families/registry.h"
@@ -49,14 +50,13 @@ void refuse_flags_of_answers(const ServeFlags& flags) {
 /// Of models that read texts and write none.
 void refuse_flags_of_others(const ServeFlags& flags) {
   refuse_flags_of_answers(flags);
-  refuse_flags(flags, {"--adapter", "--cache-dtype"}, "that write text");
+  refuse_flags(flags, {"--cache-dtype"}, "that write text");
   refuse_flags(flags, {"--beams"}, "that read sound");
 }
 
-void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
+void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder, const AdapterFiles* adapter) {
   refuse_flags(flags, {"--beams"}, "that read sound");
-  const auto adapter = open_adapter(flags.adapter, folder);
-  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
+  const Model model = model_to_generate(folder, flags.dtype, adapter);
   std::optional<ChatSetup> setup;
   if (!flags.chat_template.empty() || find_chat_template(folder)) setup.emplace(flags, folder);
   const PromptText tokenizer(folder);
@@ -86,7 +86,7 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
   const auto store = make_model_store(*backend, model);
   SessionGroup group(*backend, model, store, shape);
   group.prepare();
-  load_weights(weights, model, adapter.get(), *store, flags.common.quiet);
+  load_weights(weights, model, adapter, *store, flags.common.quiet);
   drafts.make(*backend, group.generator(0), flags.common.quiet);
   if (given("--context") && model.context > 0 && model.context < flags.context && !flags.common.quiet)
     say("the model has {} positions, so that is the context", model.context);
@@ -98,11 +98,11 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder) {
                                    setup ? setup->chat_template.name() : "no chat template: /v1/completions alone"));
 }
 
-void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& folder, const EmbeddingRecipe& recipe) {
+void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& folder, const EmbeddingRecipe& recipe,
+                      const AdapterFiles* adapter) {
   refuse_flags_of_others(flags);
-  Model model = without_head(load_model(folder));
-  store_weights_as(model, folder, flags.dtype);
-  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  const Model model = model_to_embed(folder, flags.dtype, adapter);
+  const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter)).tokenizer();
   std::vector<DenseLayer> dense;
   for (const std::string& path : recipe.dense) dense.push_back(DenseLayer::load(folder / path));
   const Weights weights(model.parameters, folder);
@@ -111,7 +111,7 @@ void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& fold
 
   Front front(flags, name_of(flags, folder));
   auto backend = open_backend(flags.common);
-  Embedder embedder(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
+  Embedder embedder(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter),
                     backend->make_workspace(), recipe.pooling, std::move(dense));
   EmbeddingService service(embedder, model, tokenizer, recipe,
                            {.most_tokens = most, .positions = flags.context, .most_waiting = flags.waiting},
@@ -119,20 +119,19 @@ void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& fold
   front.serve(service, fmt::format("embeddings of texts of up to {} tokens, by {}", most, name_of(recipe.pooling)));
 }
 
-void serve_classes(const ServeFlags& flags, const std::filesystem::path& folder) {
+void serve_classes(const ServeFlags& flags, const std::filesystem::path& folder, const AdapterFiles* adapter) {
   refuse_flags_of_others(flags);
-  Model model = load_model(folder);
-  store_weights_as(model, folder, flags.dtype);
-  const JsonObject config = load_model_json(folder, "config.json");
+  const Model model = model_to_generate(folder, flags.dtype, adapter);
+  const auto config = JsonObject::make(*model.config, flags.model);
   const std::vector<std::string> classes = classes_of(config, 1);
   const auto relevance = classes.size() == 1 ? std::optional(relevance_of(config)) : std::nullopt;
-  const Tokenizer tokenizer = TokenizerFiles::load(folder).tokenizer();
+  const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter)).tokenizer();
   const Weights weights(model.parameters, folder);
   const int64_t most = model.context > 0 ? model.context : flags.context;
 
   Front front(flags, name_of(flags, folder));
   auto backend = open_backend(flags.common);
-  Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet),
+  Classifier classifier(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter),
                         backend->make_workspace());
   ClassService service(classifier, model, tokenizer, classes, relevance,
                        {.most_tokens = most, .positions = flags.context, .most_waiting = flags.waiting},
@@ -162,17 +161,18 @@ void serve_speech(const ServeFlags& flags) {
 
 void serve(const ServeFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
-  const Model model = load_model(folder);
-  if (model.frame_columns > 0) return serve_speech(flags);
-  if (!flags.embeddings && classifies(model)) return serve_classes(flags, folder);
+  if (load_model(folder).frame_columns > 0) return serve_speech(flags);
+  const auto adapter = open_adapter(flags.adapter, folder);
+  const Model model = load_model(folder, adapter.get());
+  if (!flags.embeddings && classifies(model)) return serve_classes(flags, folder, adapter.get());
   const EmbeddingRecipe recipe = embedding_recipe(folder);
   const bool writes = model.generates() && !model.has_encoder();
   if (flags.embeddings || recipe.said || !writes) {
     check(!model.has_encoder(), "{} is an encoder-decoder ({}), which is not served; translate and generate run it",
           flags.model, model.family);
-    return serve_embeddings(flags, folder, recipe);
+    return serve_embeddings(flags, folder, recipe, adapter.get());
   }
-  serve_texts(flags, folder);
+  serve_texts(flags, folder, adapter.get());
 }
 
 }  // namespace vkformer
