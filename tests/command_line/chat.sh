@@ -62,6 +62,20 @@ grep -q "the context is full: the oldest" err || fail "nothing was said of a ful
 accept "$vkformer" chat talker --template chatml --show-prompt -n 1 -p x
 grep -q "prompt of .* tokens: <|im_start|>|" err || fail "--show-prompt shows no special tokens: $(cat err)"
 
+# Guessed tokens change no answer: those of a model, here itself, and those that were there before.
+printf 'Say tree.\nSay cat.\nSay tree.\n' >asked
+"${chat[@]}" <asked >plain 2>err || fail "three questions: $(cat err)"
+for guesses in "--draft-model talker" --draft-lookup; do
+  # shellcheck disable=SC2086
+  (cat asked && echo /stats) | "${chat[@]}" $guesses >out 2>err || fail "$guesses: $(cat err)"
+  cmp -s out plain || fail "$guesses gives other answers: $(cat plain out)"
+  grep -q "; [1-9][0-9]* of [0-9]* guessed tokens held" err || fail "$guesses guessed nothing: $(cat err)"
+done
+refuse 1 "can't draft" "${chat[@]}" --draft-model "$fixtures/qwen3_5" -p x
+cp -r talker other && sed -i 's/"<|im_end|>"/"<|other|>"/' other/*/tokenizer.json
+refuse 1 "a draft needs the same tokens" "${chat[@]}" --draft-model other -p x
+refuse 2 "without beams and --ids" "$vkformer" generate "$fixtures/gpt2" --ids 5 --draft-lookup
+
 # Thoughts go to stderr: here of a prompt that has begun them.
 printf '%s' "{% for m in messages %}<|im_start|>user\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n<think>" >thinks.jinja
 accept "$vkformer" chat talker --template thinks.jinja --temp 0 -n 20 -p "Say cat."

@@ -191,10 +191,13 @@ grep -q "the server ends\|DONE" reply || fail "a stream that the server's end cu
 
 # A model of few positions.
 accept "${train[@]}" --out few
-start few --context 999 --temp 0
+start few --context 999 --temp 0 --draft-lookup
 grep -q "the model has 16 positions, so that is the context" log || fail "another context than was asked for: $(cat log)"
 ask 400 POST /v1/completions '{"prompt": "the quick brown fox jumps over the lazy dog"}'
 grep -q "16 positions; shorten it, for the model has no more" reply || fail "advice that can't help: $(cat reply)"
+# What is written alone may be guessed.
+ask 200 POST /v1/completions '{"prompt": "the", "max_tokens": 13}'
+grep -q '"draft_n":[1-9].*"draft_n_accepted":[1-9]' reply || fail "nothing was guessed: $(cat reply)"
 stop
 
 # Who waits, and who is told that too many do.

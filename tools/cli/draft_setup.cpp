@@ -18,6 +18,12 @@ void check_same_tokens(const PromptText& tokenizer, const PromptText& guessed, c
 
 }  // namespace
 
+void refuse_drafts(const GenerateFlags& flags) {
+  for (const char* flag : {"--draft-model", "--draft-lookup", "--draft-tokens"})
+    if (flags.given.contains(flag))
+      throw UsageError(fmt::format("{} is for texts that a decoder goes on with, without beams and --ids", flag));
+}
+
 DraftSetup::DraftSetup(const GenerateFlags& flags, const Model& model, const PromptText& tokenizer)
     : most_(static_cast<size_t>(flags.draft_tokens)),
       lookup_(flags.draft_lookup),
@@ -37,7 +43,8 @@ DraftSetup::DraftSetup(const GenerateFlags& flags, const Model& model, const Pro
 }
 
 GeneratorShape DraftSetup::own_shape(const GeneratorShape& shape) const {
-  return ModelDrafter::shape(shape.capacity, std::min(shape.usable, model_->vocabulary), cache_type_);
+  const int64_t usable = shape.usable > 0 ? std::min(shape.usable, model_->vocabulary) : model_->vocabulary;
+  return ModelDrafter::shape(shape.capacity, usable, cache_type_);
 }
 
 int64_t DraftSetup::bytes(const GeneratorShape& shape, const DeviceFacts& facts) const {

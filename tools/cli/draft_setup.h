@@ -34,6 +34,9 @@ class DraftSetup {
   std::unique_ptr<Drafter> drafter_;
 };
 
+/// Throws UsageError where the flags ask for guesses, of what is searched in another way.
+void refuse_drafts(const GenerateFlags& flags);
+
 /// "; 41 of 60 guessed tokens held", "" where nobody guessed.
 std::string guesses_text(const Speculation& speculation);
 

@@ -11,6 +11,7 @@
 #include "runtime/files/utf8.h"
 #include "tools/cli/answer_grammar.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/draft_setup.h"
 #include "tools/cli/generation_memory.h"
 #include "tools/cli/generation_settings.h"
 #include "tools/cli/model_folder.h"
@@ -79,6 +80,7 @@ void print_results(const std::vector<std::vector<Hypothesis>>& results, const st
 
 void search(const GenerateFlags& flags, const std::filesystem::path& folder, std::vector<std::vector<int32_t>> given,
             const PromptText* tokenizer, bool as_text) {
+  refuse_drafts(flags);
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check_reads_text(model, flags.model);

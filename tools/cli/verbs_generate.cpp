@@ -206,6 +206,7 @@ void add_generate(CLI::App& app) {
                    "texts of each prompt: drawn one by one or, with --beams, the best so many")
       ->check(CLI::Range(1, 1024));
   put_below(*command, "Choosing tokens", {"--samples"});
+  add_draft_flags(*command, *flags);
   add_grammar_flags(*command, *flags);
   command->add_flag("--no-display-prompt", flags->no_display_prompt,
                     "print what is written behind the prompt alone, as is done anyway where it has a form");
