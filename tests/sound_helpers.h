@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "models/audio/audio_writer.h"
 #include "tests/file_helpers.h"
 
 namespace vkformer::testing {
@@ -41,5 +42,22 @@ inline std::string sound_bytes(int format, int rate, int channels, const std::ve
 
 inline constexpr int wav = SF_FORMAT_WAV | SF_FORMAT_PCM_16, flac = SF_FORMAT_FLAC | SF_FORMAT_PCM_16,
                      float_wav = SF_FORMAT_WAV | SF_FORMAT_FLOAT, ogg = SF_FORMAT_OGG | SF_FORMAT_VORBIS;
+
+/// A sine that climbs.
+inline std::vector<float> some_sound(double seconds, int64_t rate = 16000) {
+  std::vector<float> samples(static_cast<size_t>(seconds * static_cast<double>(rate)));
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const double t = static_cast<double>(i) / static_cast<double>(rate);
+    samples[i] = static_cast<float>(0.5 * std::sin(2 * std::numbers::pi * (200 + 300 * t) * t));
+  }
+  return samples;
+}
+
+/// So many seconds of it.
+inline void write_sound(const std::filesystem::path& file, double seconds) {
+  std::vector<int16_t> samples;
+  for (const float value : some_sound(seconds)) samples.push_back(static_cast<int16_t>(std::lround(value * 32767)));
+  write_wav(file, samples, 16000);
+}
 
 }  // namespace vkformer::testing

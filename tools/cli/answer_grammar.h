@@ -4,7 +4,7 @@
 #include "models/constraint/grammar_constraint.h"
 #include "models/generation/text_end.h"
 #include "models/text/prompt_text.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/generate_flags.h"
 
 namespace vkformer {
 

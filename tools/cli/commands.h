@@ -7,37 +7,12 @@
 #include <set>
 
 #include "models/data/number_split.h"
-#include "models/generation/generation_config.h"
-#include "models/generation/sampling.h"
 #include "models/training/trainer.h"
 #include "runtime/conform/conform.h"
+#include "tools/cli/generate_flags.h"
 #include "tools/cli/pipeline_budget.h"
 
 namespace vkformer {
-
-/// Flags most verbs share.
-struct CommonFlags {
-  std::string device;
-  std::string profile;
-  std::string facts;  ///< file of another device's facts, within which kernels are chosen
-  bool json = false;
-  bool quiet = false;
-  /// File of measured choices; empty: the device's own; "none": verbs that prove something follow no measurement.
-  std::string tuning = "none";
-  bool tune = false;             ///< measure what is missing there before the first run
-  double segment_seconds = 0.1;  ///< see BackendOptions
-  bool watch_compiling = true;   ///< unless quiet: say how far a driver is that compiles for long
-};
-
-/// Where the device's driver is faster with wider vectors, and the environment does not say how wide they shall be,
-/// sets it there: true, and whoever opened the device opens it again.
-bool widen_vectors(const DeviceFacts& facts);
-/// make_backend() with the widest vectors that pay, and with its notes on stderr.
-std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions options = {});
-/// Opens the device with its measured choices and, unless quiet, says on stderr which it is. `tuning_written`: --tuning
-/// may name a new file.
-std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options = {},
-                                      bool tuning_written = false);
 
 struct TrainFlags {
   CommonFlags common;
@@ -83,58 +58,6 @@ struct TrainFlags {
 
   /// Whether evaluations decide what is kept, or when to end.
   bool follows_best() const { return !keep_best.empty() || early_stopping > 0 || average_best > 0; }
-};
-
-struct GenerateFlags {
-  CommonFlags common;
-  std::string model, prompt;
-  std::string file;     ///< whose text is the prompt; empty: it is `prompt` itself
-  std::string adapter;  ///< folder; empty: none
-  std::string dtype = "f32";
-  std::string cache_dtype;  ///< f32, f16 or bf16; empty: as usual on the device
-  int64_t tokens = 200;
-  int64_t seed = -1;
-  SamplingSettings sampling;
-  RecentPenalties penalties;
-  std::vector<std::string> logit_bias;  ///< "15043+1.5", "2-inf"
-  std::string grammar, grammar_file;    ///< that the text keeps to, as GBNF
-  std::string schema, schema_file;      ///< of the JSON that the text is
-  std::string draft_model;              ///< whose guesses the model checks; empty: none
-  bool draft_lookup = false;            ///< guesses are what followed the same words in the text
-  int64_t draft_tokens = 7;             ///< most guesses in a run
-  bool no_display_prompt = false;       ///< what is written alone is printed, as it is anyway where it has a form
-  bool answers = false;                 ///< of any length, in a conversation of any length, unless --tokens says
-  // Ids instead of text: greedy or beam search.
-  std::vector<std::string> ids;
-  int64_t beams = 1, returned = 1;
-  double length_penalty = 1;
-  bool early_stopping = false;
-  // Many sources.
-  std::string prefix;                            ///< in front of each, such as T5's "translate English to German: "
-  int64_t batch_tokens = 0;                      ///< positions of a batch; 0: as usual
-  std::string source_language, target_language;  ///< of a model of many
-  bool cut_long = false;                         ///< lines that are longer than the model's positions
-  std::set<std::string> given;  ///< names of the options on the command line; others come from the model's folder
-};
-
-/// The prompt is one question; empty: they come from standard input.
-struct ChatFlags : GenerateFlags {
-  std::string system;
-  std::string chat_template;                         ///< file or name; empty: the folder's
-  std::vector<std::string> template_arguments = {};  ///< NAME=VALUE
-  int64_t context = 4096;                            ///< positions of the cache, or the model's where it has fewer
-  bool show_prompt = false;
-};
-
-/// Its prompt is that of each request.
-struct ServeFlags : ChatFlags {
-  std::string host = "127.0.0.1";
-  int64_t port = 8080;
-  std::string key, key_file;
-  std::vector<std::string> origins;  ///< of pages that may ask
-  std::string name;                  ///< of the model, for clients; empty: its folder's
-  int64_t slots = 1, waiting = 64;
-  bool embeddings = false;  ///< even of a model that writes text
 };
 
 /// Of verbs that read a text a line.

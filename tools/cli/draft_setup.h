@@ -4,7 +4,7 @@
 #include "models/generation/speculation.h"
 #include "models/text/prompt_text.h"
 #include "models/weights.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/generate_flags.h"
 
 namespace vkformer {
 

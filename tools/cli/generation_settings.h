@@ -4,7 +4,7 @@
 #include "models/generation/generation_config.h"
 #include "models/model.h"
 #include "models/text/prompt_text.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/generate_flags.h"
 
 namespace vkformer {
 

@@ -3,7 +3,7 @@
 
 #include "runtime/files/facts_file.h"
 #include "tools/cli/busy_watch.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/common_flags.h"
 #include "tools/cli/output.h"
 #include "tools/cli/tune.h"
 

@@ -6,7 +6,7 @@
 #include "models/generation/generation.h"
 #include "runtime/backend.h"
 #include "runtime/tuning.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/common_flags.h"
 
 namespace vkformer {
 

@@ -2,7 +2,7 @@
 // Measured choices on the command line: --tuning, --tune, `vkformer tune`.
 
 #include "models/tuning/model_tuner.h"
-#include "tools/cli/commands.h"
+#include "tools/cli/common_flags.h"
 
 namespace vkformer {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "tools/cli/commands.h"
+#include "tools/cli/generate_flags.h"
 #include "tools/cli/serve/http_guard.h"
 #include "tools/cli/serve/service.h"
 
