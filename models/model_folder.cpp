@@ -65,7 +65,8 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
   return *latest;
 }
 
-std::filesystem::path resolve_adapter_folder(const std::filesystem::path& given) {
+std::filesystem::path resolve_adapter_folder(const std::filesystem::path& as_given) {
+  const auto given = as_given.has_filename() ? as_given : as_given.parent_path();  // whose name counts, as above
   return is_adapter_folder(given) ? given : latest_checkpoint(given).value_or(given);
 }
 

@@ -112,6 +112,7 @@ void check_model_guesses(Backend& backend) {
   CHECK(guessed.held == guessed.guessed);  // its own
   Oracle wrong(plain.ids, 1);
   CHECK(text(&wrong).ids == plain.ids);
+  CHECK(drafter.draft(Ids{5, static_cast<int32_t>(model.vocabulary)}, 3).empty());  // a token of the larger model alone
 }
 
 }  // namespace

@@ -116,4 +116,6 @@ TEST_CASE("transcripts are text and subtitles", "[transcription]") {
   CHECK(segment_text(segment, transcript_format("vtt"), 7) == "01:02:03.457 --> 01:02:05.000\nHello there.\n\n");
   CHECK(transcript_heading(TranscriptFormat::vtt) == "WEBVTT\n\n");
   CHECK_THROWS_AS(transcript_format("ass"), Error);
+  CHECK(!segment_json(segment).contains("words"));
+  CHECK(segment_json({.timed = true}).value("words", nlohmann::json()) == nlohmann::json::array());
 }

@@ -28,14 +28,16 @@ GeneratorShape ModelDrafter::shape(int64_t capacity, int64_t usable, std::option
 
 ModelDrafter::ModelDrafter(Backend& backend, const Model& model, std::shared_ptr<Store> weights,
                            const GeneratorShape& shape)
-    : generator_(backend, model, std::move(weights), shape), session_(generator_) {
+    : generator_(backend, model, std::move(weights), shape), session_(generator_), vocabulary_(model.vocabulary) {
   check(!model.recurrent, "a {} model keeps states, which can't go back to where a guess failed; it can't draft",
         model.family);
 }
 
 std::vector<int32_t> ModelDrafter::draft(std::span<const int32_t> text, size_t most) {
   std::vector<int32_t> tokens;
-  if (std::ssize(text) + static_cast<int64_t>(most) > generator_.capacity()) return tokens;
+  const auto unknown = [this](int32_t token) { return token >= vocabulary_; };
+  if (std::ssize(text) + static_cast<int64_t>(most) > generator_.capacity() || std::ranges::any_of(text, unknown))
+    return tokens;
   std::vector<float> logits = session_.begin(text);
   while (true) {
     int32_t token = 0;

@@ -31,7 +31,7 @@ class ModelDrafter final : public Drafter {
   /// All must outlive it. `weights` has the smaller model's. Throws Error for a model with states, which can't go back
   /// to where a guess failed.
   ModelDrafter(Backend& backend, const Model& model, std::shared_ptr<Store> weights, const GeneratorShape& shape);
-  /// Nothing where the text is longer than the model's positions.
+  /// Nothing where the text is longer than the model's positions, or has tokens that it does not know.
   std::vector<int32_t> draft(std::span<const int32_t> text, size_t most) override;
   void prepare() { generator_.prepare(1); }
 
@@ -41,6 +41,7 @@ class ModelDrafter final : public Drafter {
  private:
   Generator generator_;
   GenerationSession session_;
+  int64_t vocabulary_;
 };
 
 }  // namespace vkformer

@@ -2,7 +2,9 @@
 
 #include <array>
 
+#include "models/adapters/lora.h"
 #include "models/parameters.h"
+#include "models/stored_weights.h"
 #include "runtime/check.h"
 #include "shaders/attention/attention.h"
 
@@ -69,6 +71,7 @@ std::vector<AttentionMap> attention_maps(Backend& backend, const Model& model, s
   std::vector<AttentionMap> maps = mark_attentions(graph, model.recurrent);
   check(!maps.empty(), "this {} model has no attention, only states", model.family);
 
+  graph = with_stored_types(adapted(std::move(graph), model), model);
   const auto program = backend.compile(std::move(graph), std::move(weights));
   write_feed(*program, feed);
   program->run();

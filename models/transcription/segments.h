@@ -20,8 +20,10 @@ struct SpeechSegment {
   std::string text;
   std::string language;  ///< that is spoken; "" for models of English alone
 
-  std::vector<int32_t> ids = {};       ///< of the text
-  std::vector<SpokenWord> words = {};  ///< where they were asked for
+  std::vector<int32_t> ids = {};  ///< of the text
+  bool timed = false;             ///< whether words were asked for
+  /// Then these: none where all are a part of the word before the segment, as punctuation may be.
+  std::vector<SpokenWord> words = {};
   // Of all that was written with it.
   double window = 0;           ///< seconds at which the window that was heard begins
   double temperature = 0;      ///< at which it was drawn; 0: not at all

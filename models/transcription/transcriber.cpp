@@ -242,6 +242,7 @@ std::string Transcriber::transcribe(std::span<const float> samples, const Speech
                           .text = text,
                           .language = language,
                           .ids = part.ids,
+                          .timed = task.words,
                           .window = offset,
                           .temperature = written->temperature,
                           .log_probability = written->log_probability,

@@ -69,6 +69,7 @@ nlohmann::json segment_json(const SpeechSegment& segment) {
                       {"end", std::round(segment.end * 1000) / 1000},
                       {"text", one_line(segment.text)}};
   if (!segment.language.empty()) json["language"] = segment.language;
+  if (segment.timed) json["words"] = nlohmann::json::array();
   for (const SpokenWord& word : segment.words) json["words"].push_back(word_json(word));
   return json;
 }

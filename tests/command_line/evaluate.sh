@@ -16,7 +16,9 @@ cp -r "$run/$(cat $run/latest)" folder
 rm folder/state.json folder/optimizer.safetensors
 accept "$vkformer" evaluate folder --labels test.csv --json
 same "$run" accuracy macro_f1
-refuse 2 "this run was trained with --labels, so --labels FILE" "$vkformer" evaluate $run
+for place in $run $run/best $run/best/; do
+  refuse 2 "this run was trained with --labels, so --labels FILE" "$vkformer" evaluate $place
+done
 refuse 2 "evaluate needs files of a kind that train knows" "$vkformer" evaluate folder
 printf 'text\tlabel\nthe cow\tcow\n' >cow.tsv
 refuse 1 'cow.tsv:2: no training row has the label "cow"; they have cat, dog' "$vkformer" evaluate $run --labels cow.tsv

@@ -107,6 +107,8 @@ for length in 5 40; do
   accept "$vkformer" generate run -p "the quick" -n $length --seed 7 --num-return-sequences 3 --json -q
   for i in 0 1 2; do grep -qF "\"text\": \"$(sed -z 's/\n$//; s/\n/\\n/g' xx0$i)\"" out || fail "draw $i in JSON: $(cat out)"; done
 done
+accept "$vkformer" generate run -p "the quick" -n 1 --seed 7 --samples 3
+grep -q "then 0.0 tokens/s (3 tokens in 3 texts" err || fail "how fast nothing but first tokens are: $(cat err)"
 accept "$vkformer" generate run --ids "$ids" -n 5 --seed 7 -q
 cp out single
 accept "$vkformer" generate run --ids "$ids" --ids "$ids" -n 5 --seed 7 --samples 2 -q

@@ -157,6 +157,8 @@ for a, b in zip(*(map(json.loads, open(file)) for file in sys.argv[1:])):
 PY
 accept "$vkformer" evaluate head --labels test.csv --json
 same head validation_loss accuracy macro_f1
+accept "$vkformer" evaluate "head/$(cat head/latest)/" --labels test.csv --json
+refuse 2 "this run was trained with --labels, so --labels FILE" "$vkformer" evaluate head/best
 accept "$vkformer" embed "$words" --adapter head -p "the cat" --pooling mean -q
 cp out adapted
 accept "$vkformer" embed "$words" -p "the cat" --pooling mean -q

@@ -169,6 +169,8 @@ class Training(Case):
         trainer.save(run)
         adapted = vkformer.Model(FIXTURES / "gpt2", adapter=run)
         np.testing.assert_allclose(adapted.logits([5, 6]), trainer.model.logits([5, 6]), atol=1e-5)
+        maps, of_base = adapted.attention([5, 6]), vkformer.Model(FIXTURES / "gpt2").attention([5, 6])
+        self.assertFalse(np.array_equal(maps[0]["weights"], of_base[0]["weights"]))
         gone_on = vkformer.Trainer.resume(run)
         self.assertEqual(gone_on.step(**small_batch(8)), trainer.step(**small_batch(8)))
         classifier = vkformer.Trainer(FIXTURES / "bert_cls", batch_size=2, context=8, lora={"r": 2}, warmup=0)

@@ -27,8 +27,9 @@ namespace {
 /// The checkpoint that tells how a folder's model was trained; empty where none does.
 std::filesystem::path training_of(const std::filesystem::path& folder) {
   if (std::filesystem::exists(folder / "state.json")) return folder;
-  const auto name = folder.filename();  // RUN/best and RUN/average lie beside the run's checkpoints
-  const auto latest = name == "best" || name == "average" ? latest_checkpoint(folder.parent_path()) : std::nullopt;
+  // RUN/best and RUN/average, with checkpoints of their own, lie beside the run's.
+  const auto place = std::filesystem::absolute(folder).parent_path(), name = place.filename();
+  const auto latest = name == "best" || name == "average" ? latest_checkpoint(place.parent_path()) : std::nullopt;
   return latest.value_or(std::filesystem::path());
 }
 

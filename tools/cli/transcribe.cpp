@@ -28,7 +28,7 @@ class Transcript {
 
   void add(const SpeechSegment& segment) {
     const int64_t number = count_ + 1;
-    count_ += flags_.words ? std::ssize(segment.words) : 1;
+    count_ += flags_.words && !flags_.common.json ? std::ssize(segment.words) : 1;
     if (flags_.per_file)
       segments_.push_back(segment);
     else if (flags_.common.json)
