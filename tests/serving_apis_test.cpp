@@ -150,7 +150,7 @@ TEST_CASE("Responses come whole and as events", "[serving]") {
   const TextReplyEnd at_limit{.cut = true};
   const json incomplete = events_of(streamed(cut, head, {.text = {}, .end = at_limit})).back()["response"];
   CHECK((incomplete["status"] == "incomplete" && incomplete["incomplete_details"]["reason"] == "max_output_tokens"));
-  CHECK(incomplete["output"].size() == 1);
+  CHECK((incomplete["output"].size() == 1 && incomplete["output"][0]["content"].size() == 1));
   const json failure = events_of(failed.begin(head) + failed.text(head, "a", false, {}) + failed.failure(head, "why"))
                            .back()["response"];
   CHECK((failure["status"] == "failed" && failure["error"]["message"] == "why"));
@@ -169,12 +169,17 @@ TEST_CASE("a Messages request is a conversation", "[serving]") {
   CHECK(text.template_variables == json{{"enable_thinking", false}});
   const std::string hi = R"({"messages": [{"role": "user", "content": "Hi"}])";
   CHECK_THROWS_AS(parse_messages_request(hi + "}"), Error);  // without max_tokens
+  CHECK(parse_messages_request(hi + R"(, "max_tokens": 1, "speed": "standard"})").chat());
   CHECK(parse_messages_request(hi + "}", true).chat());
   for (const char* wrong :
        {R"("tools": [{"type": "bash_20250124", "name": "bash"}])", R"("tools": [{"name": "x"}])",
         R"("tool_choice": {"type": "some"})", R"("mcp_servers": [{}])", R"("n": 2)", R"("systm": "a")",
         R"("chat_template_kwargs": "a", "thinking": {"type": "enabled"})", R"("system": [{"type": "image"}])"})
     CHECK_THROWS_AS(parse_messages_request(hi + R"(, "max_tokens": 1, )" + wrong + "}"), Error);
+  const std::string begun =
+      R"({"max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Well"}]})";
+  CHECK_THROWS_AS(parse_messages_request(begun), Error);
+  CHECK(parse_messages_request(begun, true).messages.size() == 2);
   for (const char* content :
        {"null", "1", R"([{"type": "image"}])", R"([{"type": "tool_use", "id": "a", "name": "b"}])"})
     CHECK_THROWS_AS(parse_messages_request(R"({"max_tokens": 1, "messages": [{"role": "user", "content": )" +
@@ -234,6 +239,8 @@ TEST_CASE("documents come in the order of their relevance", "[serving]") {
   CHECK(ranked == json::array({{{"index", 1}, {"relevance_score", 0.5}}, {{"index", 2}, {"relevance_score", 0.5}}}));
   asked = parse_rerank_request(R"({"query": "q", "texts": ["a", "b"], "return_text": true})");
   CHECK(rerank_reply(asked, {0.25, 0.5}, "m", 9)[0] == json{{"index", 1}, {"score", 0.5}, {"text", "b"}});
+  const json large{{"query", std::string(10000, 'q')}, {"documents", std::vector<std::string>(2048, "a")}};
+  CHECK_THROWS_AS(parse_rerank_request(large.dump()), Error);  // it is kept once for each
   const auto config = [](const json& value) { return JsonObject::make(value, "config.json"); };
   const std::string layers = "torch.nn.modules.";
   CHECK(relevance_of(config(json::object())) == Relevance::sigmoid);
@@ -246,6 +253,15 @@ TEST_CASE("documents come in the order of their relevance", "[serving]") {
   CHECK(relevance_score(Relevance::logit, -3) == -3);
   const ClassRequest classes = parse_class_request(R"({"inputs": [["a"], ["b", "c"]]})");
   CHECK(class_reply(classes, {{0.25, 0.75}, {0.5, 0.5}}, {"x", "y"})[0][0] == json{{"label", "y"}, {"score", 0.75}});
+}
+
+TEST_CASE("objects of very many members are refused, not searched", "[serving]") {
+  json body{{"input", "Hi"}};
+  for (int i = 0; i < 2000; ++i) body["metadata"][std::to_string(i)] = "";
+  CHECK(refusal_of_response(body.dump()).find("2000 members") != std::string::npos);
+  body = {{"max_tokens", 1}, {"metadata", body["metadata"]}};
+  body["messages"] = json::array({{{"role", "user"}, {"content", "Hi"}}});
+  CHECK_THROWS_AS(parse_messages_request(body.dump()), Error);
 }
 
 TEST_CASE("damaged requests of other APIs are read or refused", "[serving][fuzz]") {

@@ -145,3 +145,12 @@ TEST_CASE("heads look where PyTorch's do while known tokens are read", "[word_ti
     }
   }
 }
+
+TEST_CASE("bytes that are no character show as one in words, too", "[word_times]") {
+  std::vector<SpeechSegment> segments{{.ids = {1, 2}}};
+  const std::vector<TimedWord> words{{.text = " a\xCC", .tokens = 2, .begin = 0, .end = 1}};
+  double spoken = 0;
+  give_words(segments, words, 0, 0.5, spoken);
+  REQUIRE(segments[0].words.size() == 1);
+  CHECK(segments[0].words[0].text == "a\xEF\xBF\xBD");
+}

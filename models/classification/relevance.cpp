@@ -1,6 +1,8 @@
 #include "models/classification/relevance.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -20,6 +22,13 @@ Relevance relevance_of(const JsonObject& config) {
 
 double relevance_score(Relevance relevance, float logit) {
   return relevance == Relevance::logit ? logit : 1 / (1 + std::exp(-static_cast<double>(logit)));
+}
+
+std::vector<size_t> descending(const std::vector<double>& scores) {
+  std::vector<size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return scores[i]; });
+  return order;
 }
 
 }  // namespace vkformer

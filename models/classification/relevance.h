@@ -16,4 +16,7 @@ Relevance relevance_of(const JsonObject& config);
 
 double relevance_score(Relevance relevance, float logit);
 
+/// Places of scores, the highest first, equal ones in their order.
+std::vector<size_t> descending(const std::vector<double>& scores);
+
 }  // namespace vkformer

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
+#include "models/classification/relevance.h"
 #include "models/serving/request_slips.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -16,14 +16,8 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t most_classed = 2048;
-
-/// Places of scores, the highest first, equal ones in their order.
-std::vector<size_t> descending(const std::vector<double>& scores) {
-  std::vector<size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return scores[i]; });
-  return order;
-}
+/// Bytes of a query, which is kept and read once for each document.
+constexpr size_t most_query = size_t{16} << 20;
 
 /// A text, or an object that has one.
 std::string text_of_document(const json& document, const char* key) {
@@ -59,6 +53,9 @@ RerankRequest parse_rerank_request(std::string_view body) {
   const json& documents = object.value()[key];
   check(documents.is_array() && !documents.empty() && documents.size() <= most_classed,
         "\"{}\" must be a list of 1 to {} texts", key, most_classed);
+  check(request.query.size() <= most_query / documents.size(),
+        "\"query\" has {} bytes, and {} are the most with {} texts; shorten it, or send fewer", request.query.size(),
+        most_query / documents.size(), documents.size());
   for (const json& document : documents) request.documents.push_back(text_of_document(document, key));
   const auto count = std::ssize(request.documents);
   request.most = static_cast<size_t>(std::min(count, integer_or(object, "top_n", count, 1, INT32_MAX)));

@@ -56,7 +56,7 @@ json llama_params(const GenerationConfig& config) {
           {"top_k", config.top_k},
           {"top_p", config.top_p},
           {"min_p", config.min_p},
-          {"repeat_penalty", recent.repeat},
+          {"repeat_penalty", recent.repeat != 1 ? recent.repeat : config.repetition_penalty},
           {"repeat_last_n", recent.last},
           {"presence_penalty", recent.presence},
           {"frequency_penalty", recent.frequency}};

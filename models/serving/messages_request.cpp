@@ -39,7 +39,7 @@ void add_blocks(const JsonObject& message, const ordered_json& ordered, ordered_
     const ordered_json& in_order = ordered["content"][number++];
     const std::string type = require_string(block, "type");
     if (type == "text") {
-      own["content"] = own["content"].get<std::string>() + require_string(block, "text");
+      own["content"].get_ref<std::string&>() += require_string(block, "text");
     } else if (type == "tool_result") {
       finish();
       messages.push_back({{"role", "tool"},
@@ -51,7 +51,8 @@ void add_blocks(const JsonObject& message, const ordered_json& ordered, ordered_
       own["tool_calls"].push_back(
           {{"id", id}, {"type", "function"}, {"function", {{"name", name}, {"arguments", in_order["input"]}}}});
     } else if (type == "thinking") {
-      own["reasoning_content"] = own.value("reasoning_content", "") + require_string(block, "thinking");
+      if (!own.contains("reasoning_content")) own["reasoning_content"] = "";
+      own["reasoning_content"].get_ref<std::string&>() += require_string(block, "thinking");
     } else if (type != "redacted_thinking") {  // which nobody here can read
       refuse_block(block, type);
     }
@@ -110,8 +111,9 @@ TextRequest parse_messages_request(std::string_view body, bool counts) {
   JsonObject json = JsonObject::parse(body, "the request");
   const auto known = std::make_shared<FieldNames>();
   json.keep_asked(known);
+  known->emplace("speed");  // of Anthropic's machines; not "seed"
   for (const char* key : {"container", "mcp_servers"}) check(!json.has(key), "\"{}\" is not supported", key);
-  const auto ordered = ordered_json::parse(body);
+  const auto ordered = parse_json_in_order(body, "the request");
   ordered_json chat = ordered;
   chat["messages"] = conversation_of(json, ordered);
   if (!counts) require_integer(json, "max_tokens", 1, INT32_MAX);
@@ -133,6 +135,8 @@ TextRequest parse_messages_request(std::string_view body, bool counts) {
   translated.keep_asked(known);
   TextRequest request = chat_request_of(translated, chat);
   check(request.choices == 1 && !request.likeliest, "\"n\" and \"logprobs\" are /v1/chat/completions'");
+  check(counts || request.messages.back()["role"] != "assistant",
+        "the last of the \"messages\" is the assistant's; an answer that goes on with one is not supported");
   request.cut_to_room = true;
   refuse_slips(json, *known);
   return request;

@@ -46,7 +46,7 @@ json ResponsesForm::part() const {
 
 json ResponsesForm::item(const char* status) const {
   json item{{"id", id_}, {"status", status}, {"content", json::array()}};
-  if (!text_.empty()) item["content"].push_back(part());
+  if (!open_) item["content"].push_back(part());
   if (thought_) {
     item["type"] = "reasoning";
     item["summary"] = json::array();

@@ -37,7 +37,7 @@ class Messages {
   void add(const std::string& role, const std::string& text) {
     // Templates know one such message, at the beginning.
     if ((role == "system" || role == "developer") && instructed_ && messages_.size() == 1)
-      messages_[0]["content"] = messages_[0]["content"].get<std::string>() + "\n\n" + text;
+      messages_[0]["content"].get_ref<std::string&>() += "\n\n" + text;
     else if (role == "assistant" && own_ && messages_.back()["content"] == "")
       messages_.back()["content"] = text;
     else
@@ -155,7 +155,7 @@ ResponsesRequest parse_responses_request(std::string_view body) {
   const auto known = std::make_shared<FieldNames>();
   json.keep_asked(known);
   check_known_needs(json);
-  auto chat = ordered_json::parse(body);
+  auto chat = parse_json_in_order(body, "the request");
   chat["messages"] = messages_of_input(json);
   if (json.has("max_output_tokens")) chat["max_tokens"] = require_integer(json, "max_output_tokens", 1, INT32_MAX);
   if (json.has("tools")) {

@@ -191,7 +191,7 @@ json error_reply(int status, std::string_view message) {
                      : status == 429 ? "rate_limit_error"
                      : status >= 500 ? "server_error"
                                      : "invalid_request_error";
-  return {{"error", {{"message", message}, {"type", type}, {"code", status}}}};
+  return {{"type", "error"}, {"error", {{"message", message}, {"type", type}, {"code", status}}}};
 }
 
 std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }

@@ -69,7 +69,7 @@ nlohmann::json timings_of(const TextReplyEnd& end);
 /// Of a call of which `number` were before: nine letters or digits, which Mistral's templates want.
 std::string id_of_call(const TextReplyHead& head, size_t number);
 
-/// {"error": ..} of an HTTP status.
+/// {"error": ..} of an HTTP status; Anthropic's clients look for the "type" beside it.
 nlohmann::json error_reply(int status, std::string_view message);
 
 /// As a server-sent event.

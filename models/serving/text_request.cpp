@@ -65,8 +65,7 @@ void read_arguments(nlohmann::ordered_json& calls) {
     if (!arguments.is_string()) continue;
     try {
       const std::string text = arguments;
-      JsonObject::parse(text, "arguments");  // which bounds how deep it is
-      arguments = nlohmann::ordered_json::parse(text);
+      arguments = parse_json_in_order(text, "arguments");
     } catch (const Error&) {  // what is none stays text
     }
   }
@@ -277,7 +276,7 @@ TextRequest parse_chat_request(std::string_view body) {
   JsonObject json = JsonObject::parse(body, "the request");
   const auto known = std::make_shared<FieldNames>();
   json.keep_asked(known);
-  TextRequest request = chat_request_of(json, nlohmann::ordered_json::parse(body));
+  TextRequest request = chat_request_of(json, parse_json_in_order(body, "the request"));
   refuse_slips(json, *known);
   return request;
 }
@@ -286,7 +285,7 @@ TextRequest parse_completion_request(std::string_view body) {
   JsonObject json = JsonObject::parse(body, "the request");
   const auto known = std::make_shared<FieldNames>();
   json.keep_asked(known);
-  TextRequest request = settings_of(json, nlohmann::ordered_json::parse(body));
+  TextRequest request = settings_of(json, parse_json_in_order(body, "the request"));
   check(json.has("prompt"), "\"prompt\" is missing");
   request.prompts = prompts_of(json.value()["prompt"]);
   const int64_t answers = std::ssize(request.prompts) * request.choices;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "models/text/decoders.h"
 #include "runtime/files/utf8.h"
 
 namespace vkformer {
@@ -184,7 +185,7 @@ void give_words(std::span<SpeechSegment> segments, std::span<const TimedWord> wo
     std::vector<SpokenWord> own;
     for (size_t tokens = 0; next != words.end() && tokens < segment.ids.size(); tokens += (next++)->tokens)
       if (!next->text.empty())
-        own.push_back({offset + next->begin, offset + next->end, std::string(stripped(next->text)), next->probability});
+        own.push_back({offset + next->begin, offset + next->end, valid_utf8(stripped(next->text)), next->probability});
     if (own.empty()) continue;
     SpokenWord& first = own.front();
     const auto length = [&](size_t count) { return own[count - 1].end - first.begin; };

@@ -112,6 +112,7 @@ class Model:
         task: str = "transcribe",
         prompt: str = "",
         times: bool = True,
+        words: bool = False,
         beams: int = 5,
     ) -> dict[str, Any]: ...
     def embed(self, texts: Sequence[str], *, query: bool = False, batch_tokens: int = 4096) -> npt.NDArray[np.float32]: ...
