@@ -41,7 +41,7 @@ std::string streamed(ReplyForm& form, const TextReplyHead& head, const TextReply
 std::vector<std::string> event_types(const std::vector<json>& events) {
   std::vector<std::string> types;
   for (const json& event : events)
-    if (types.empty() || types.back() != event["type"]) types.push_back(event["type"]);
+    if (const std::string type = event["type"]; types.empty() || types.back() != type) types.push_back(type);
   return types;
 }
 

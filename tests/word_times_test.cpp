@@ -109,7 +109,7 @@ TEST_CASE("words have times, punctuation their neighbours', and segments theirs"
   }
 }
 
-TEST_CASE("heads look where PyTorch's do while known tokens are read", "[word_times][device]") {
+TEST_CASE("heads look where PyTorch's do while known tokens are read", "[word_times][device][one_driver]") {
   const auto folder = fixtures / "whisper";
   const Model model = load_model(folder);
   const SafetensorsFile expected(folder / "expected.safetensors");
