@@ -6,6 +6,7 @@
 #include "runtime/measure.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/roof/roof.h"
+#include "tools/cli/commands.h"
 #include "tools/cli/output.h"
 #include "tools/cli/tune.h"
 

@@ -4,6 +4,7 @@
 
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/utf8.h"
+#include "tools/cli/commands.h"
 #include "tools/cli/end_signals.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
