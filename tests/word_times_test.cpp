@@ -81,7 +81,7 @@ TEST_CASE("words have times, punctuation their neighbours', and segments theirs"
     REQUIRE(words.size() == row["alignment"].size());
     for (size_t i = 0; i < words.size(); ++i) {
       const json& want = row["alignment"][i];
-      CHECK(words[i].text == want["word"]);
+      CHECK(words[i].text == want["word"].get<std::string>());
       CHECK(words[i].tokens == want["tokens"]);
       check_near(words[i].begin, want["start"]);
       check_near(words[i].end, want["end"]);
@@ -101,7 +101,7 @@ TEST_CASE("words have times, punctuation their neighbours', and segments theirs"
       std::erase_if(want["words"].get_ref<json::array_t&>(), [](const json& word) { return word["word"] == ""; });
       REQUIRE(segments[s].words.size() == want["words"].size());
       for (size_t i = 0; i < want["words"].size(); ++i) {
-        CHECK(segments[s].words[i].text == want["words"][i]["word"]);
+        CHECK(segments[s].words[i].text == want["words"][i]["word"].get<std::string>());
         check_near(segments[s].words[i].begin, want["words"][i]["start"]);
         check_near(segments[s].words[i].end, want["words"][i]["end"]);
       }
