@@ -140,7 +140,7 @@ TEST_CASE("a model with states can neither check guesses nor make them", "[specu
   LoadedGenerator loaded(*backend, "qwen3_5", {});
   GenerationSession session(loaded.generator);
   LookupDrafter lookup;
-  CHECK_THROWS_WITH(Speculation(loaded.generator, session, &lookup), ContainsSubstring("keeps states"));
+  CHECK_THROWS_WITH(Speculation(loaded.generator, session, &lookup, 5), ContainsSubstring("keeps states"));
   CHECK_THROWS_WITH(ModelDrafter(*backend, loaded.model, make_model_store(*backend, loaded.model),
                                  ModelDrafter::shape(8, loaded.model.vocabulary, {})),
                     ContainsSubstring("can't draft"));

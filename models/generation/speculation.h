@@ -12,7 +12,7 @@ class Speculation {
  public:
   /// All must outlive it; `session`: of `generator`; `drafter`: nullptr where nobody guesses. `most`: guesses in a run.
   /// Throws Error for a model with states, which can't go back to where a guess failed.
-  Speculation(Generator& generator, GenerationSession& session, Drafter* drafter = nullptr, size_t most = usual_most);
+  Speculation(Generator& generator, GenerationSession& session, Drafter* drafter, size_t most);
 
   /// Chooses the token that follows by the logits [V], or by those of `choices`; nothing: the text ends.
   using Choose = std::function<std::optional<int32_t>(std::span<const float> logits, std::span<const int32_t> choices)>;
@@ -25,9 +25,6 @@ class Speculation {
   int64_t guessed() const { return guessed_; }
   int64_t held() const { return held_; }  ///< of these, but for one that ends the text
   void count_anew() { guessed_ = held_ = 0; }
-
-  /// With the last token as many rows as kernels for few rows take.
-  static constexpr size_t usual_most = 7;
 
  private:
   Generator& generator_;

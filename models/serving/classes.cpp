@@ -41,9 +41,8 @@ ClassRequest::Text text_or_pair(const json& texts) {
 }  // namespace
 
 RerankRequest parse_rerank_request(std::string_view body) {
-  JsonObject object = JsonObject::parse(body, "the request");
-  const auto known = std::make_shared<FieldNames>();
-  object.keep_asked(known);
+  const RequestBody read(body);
+  const JsonObject& object = read.json;
   for (const char* key : {"max_chunks_per_doc", "max_tokens_per_doc", "truncate_prompt_tokens", "rank_fields"})
     check(!object.has(key), "\"{}\" is not supported; leave it out", key);
   RerankRequest request{.query = require_string(object, "query")};
@@ -62,7 +61,7 @@ RerankRequest parse_rerank_request(std::string_view body) {
   request.with_documents = boolean_or(object, "return_documents", false) || boolean_or(object, "return_text", false);
   request.raw = boolean_or(object, "raw_scores", false);
   request.cut = boolean_or(object, "truncate", false);
-  refuse_slips(object, *known);
+  read.refuse_slips();
   return request;
 }
 
@@ -87,9 +86,8 @@ json rerank_reply(const RerankRequest& request, const std::vector<double>& score
 }
 
 ClassRequest parse_class_request(std::string_view body) {
-  JsonObject object = JsonObject::parse(body, "the request");
-  const auto known = std::make_shared<FieldNames>();
-  object.keep_asked(known);
+  const RequestBody read(body);
+  const JsonObject& object = read.json;
   check(object.has("inputs"), "\"inputs\" is missing");
   const json& inputs = object.value()["inputs"];
   ClassRequest request{.several = inputs.is_array() && !inputs.empty() && inputs[0].is_array()};
@@ -101,7 +99,7 @@ ClassRequest parse_class_request(std::string_view body) {
     request.texts.push_back(text_or_pair(inputs.is_string() ? json::array({inputs}) : inputs));
   request.raw = boolean_or(object, "raw_scores", false);
   request.cut = boolean_or(object, "truncate", false);
-  refuse_slips(object, *known);
+  read.refuse_slips();
   return request;
 }
 

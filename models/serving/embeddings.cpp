@@ -33,9 +33,8 @@ json numbers_of(const std::vector<float>& embedding, bool base64) {
 }  // namespace
 
 EmbeddingRequest parse_embedding_request(std::string_view body) {
-  JsonObject object = JsonObject::parse(body, "the request");
-  const auto known = std::make_shared<FieldNames>();
-  object.keep_asked(known);
+  const RequestBody read(body);
+  const JsonObject& object = read.json;
   check(object.has("input"), "\"input\" is missing");
   const json& input = object.value()["input"];
   const json list = input.is_array() ? input : json::array({input});
@@ -55,7 +54,7 @@ EmbeddingRequest parse_embedding_request(std::string_view body) {
         in_quotes(prompt));
   request.query = prompt == "query";
   if (object.has("dimensions")) request.dimensions = require_integer(object, "dimensions", 1, INT32_MAX);
-  refuse_slips(object, *known);
+  read.refuse_slips();
   return request;
 }
 

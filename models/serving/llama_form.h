@@ -15,12 +15,10 @@ class LlamaForm final : public ReplyForm {
   /// An object, of several replies a list of them.
   nlohmann::json whole(const TextReplyHead& head, const std::vector<TextReply>& replies,
                        const TextReplyEnd& all) override;
-  std::string begin(const TextReplyHead&) override { return {}; }
   std::string text(const TextReplyHead& head, const std::string& text, bool thought,
                    const std::vector<ReplyToken>& tokens) override;
   std::string call(const TextReplyHead&, const ToolCall&, size_t) override { return {}; }
   std::string end(const TextReplyHead& head, const TextReplyEnd& end, size_t calls) override;
-  std::string end_of_all(const TextReplyHead&, const TextReplyEnd&) override { return {}; }
   std::string failure(const TextReplyHead& head, std::string_view why) override;
 };
 

@@ -108,10 +108,9 @@ void take_choice(const JsonObject& choice, ordered_json& chat) {
 }  // namespace
 
 TextRequest parse_messages_request(std::string_view body, bool counts) {
-  JsonObject json = JsonObject::parse(body, "the request");
-  const auto known = std::make_shared<FieldNames>();
-  json.keep_asked(known);
-  known->emplace("speed");  // of Anthropic's machines; not "seed"
+  const RequestBody read(body);
+  const JsonObject& json = read.json;
+  read.asked->emplace("speed");  // of Anthropic's machines; not "seed"
   for (const char* key : {"container", "mcp_servers"}) check(!json.has(key), "\"{}\" is not supported", key);
   const auto ordered = parse_json_in_order(body, "the request");
   ordered_json chat = ordered;
@@ -132,13 +131,13 @@ TextRequest parse_messages_request(std::string_view body, bool counts) {
                                  {"json_schema", ordered["output_config"]["format"]}};
   }
   JsonObject translated = JsonObject::make(chat, json.name());
-  translated.keep_asked(known);
+  translated.keep_asked(read.asked);
   TextRequest request = chat_request_of(translated, chat);
   check(request.choices == 1 && !request.likeliest, "\"n\" and \"logprobs\" are /v1/chat/completions'");
   check(counts || request.messages.back()["role"] != "assistant",
         "the last of the \"messages\" is the assistant's; an answer that goes on with one is not supported");
   request.cut_to_room = true;
-  refuse_slips(json, *known);
+  read.refuse_slips();
   return request;
 }
 

@@ -16,7 +16,7 @@ class ReplyForm {
                                const TextReplyEnd& all) = 0;
 
   /// Before anything of an answer.
-  virtual std::string begin(const TextReplyHead& head) = 0;
+  virtual std::string begin(const TextReplyHead&) { return {}; }
   virtual std::string text(const TextReplyHead& head, const std::string& text, bool thought,
                            const std::vector<ReplyToken>& tokens) = 0;
   /// The call of a tool, `number` of them having been before.
@@ -24,7 +24,7 @@ class ReplyForm {
   /// Behind the last of an answer. `calls`: of tools in it.
   virtual std::string end(const TextReplyHead& head, const TextReplyEnd& end, size_t calls) = 0;
   /// Behind all answers.
-  virtual std::string end_of_all(const TextReplyHead& head, const TextReplyEnd& all) = 0;
+  virtual std::string end_of_all(const TextReplyHead&, const TextReplyEnd&) { return {}; }
   /// In place of all that would follow.
   virtual std::string failure(const TextReplyHead& head, std::string_view why) = 0;
 };

@@ -21,10 +21,15 @@ void refuse_slips(const FieldNames& fields, const FieldNames& known) {
   }
 }
 
-void refuse_slips(const JsonObject& request, const FieldNames& asked) {
+RequestBody::RequestBody(std::string_view body)
+    : asked(std::make_shared<FieldNames>()), json(JsonObject::parse(body, "the request")) {
+  json.keep_asked(asked);
+}
+
+void RequestBody::refuse_slips() const {
   FieldNames fields;
-  for (const auto& [name, value] : request.value().items()) fields.insert(name);
-  refuse_slips(fields, asked);
+  for (const auto& [name, value] : json.value().items()) fields.insert(name);
+  vkformer::refuse_slips(fields, *asked);
 }
 
 }  // namespace vkformer

@@ -29,7 +29,6 @@ class ResponsesForm final : public ReplyForm {
                    const std::vector<ReplyToken>& tokens) override;
   std::string call(const TextReplyHead& head, const ToolCall& call, size_t number) override;
   std::string end(const TextReplyHead& head, const TextReplyEnd& end, size_t calls) override;
-  std::string end_of_all(const TextReplyHead&, const TextReplyEnd&) override { return {}; }
   std::string failure(const TextReplyHead& head, std::string_view why) override;
 
  private:

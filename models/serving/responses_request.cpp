@@ -151,9 +151,8 @@ nlohmann::json said_by(const JsonObject& json) {
 }  // namespace
 
 ResponsesRequest parse_responses_request(std::string_view body) {
-  JsonObject json = JsonObject::parse(body, "the request");
-  const auto known = std::make_shared<FieldNames>();
-  json.keep_asked(known);
+  const RequestBody read(body);
+  const JsonObject& json = read.json;
   check_known_needs(json);
   auto chat = parse_json_in_order(body, "the request");
   chat["messages"] = messages_of_input(json);
@@ -173,9 +172,9 @@ ResponsesRequest parse_responses_request(std::string_view body) {
     if (const JsonObject reasoning = require_object(json, "reasoning"); reasoning.has("effort"))
       chat["reasoning_effort"] = require_string(reasoning, "effort");
   JsonObject translated = JsonObject::make(chat, json.name());
-  translated.keep_asked(known);
+  translated.keep_asked(read.asked);
   ResponsesRequest request{.text = chat_request_of(translated, chat), .said = said_by(json)};
-  refuse_slips(json, *known);
+  read.refuse_slips();
   return request;
 }
 

@@ -273,18 +273,16 @@ TextRequest chat_request_of(const JsonObject& json, const nlohmann::ordered_json
 }
 
 TextRequest parse_chat_request(std::string_view body) {
-  JsonObject json = JsonObject::parse(body, "the request");
-  const auto known = std::make_shared<FieldNames>();
-  json.keep_asked(known);
+  const RequestBody read(body);
+  const JsonObject& json = read.json;
   TextRequest request = chat_request_of(json, parse_json_in_order(body, "the request"));
-  refuse_slips(json, *known);
+  read.refuse_slips();
   return request;
 }
 
 TextRequest parse_completion_request(std::string_view body) {
-  JsonObject json = JsonObject::parse(body, "the request");
-  const auto known = std::make_shared<FieldNames>();
-  json.keep_asked(known);
+  const RequestBody read(body);
+  const JsonObject& json = read.json;
   TextRequest request = settings_of(json, parse_json_in_order(body, "the request"));
   check(json.has("prompt"), "\"prompt\" is missing");
   request.prompts = prompts_of(json.value()["prompt"]);
@@ -300,7 +298,7 @@ TextRequest parse_completion_request(std::string_view body) {
     request.likeliest = require_integer(json, "logprobs", 0, most_likeliest);
   check(request.max_tokens != 0 || (request.echo && request.likeliest),
         "\"max_tokens\" is 0, which leaves nothing to answer but with \"echo\" and \"logprobs\"");
-  refuse_slips(json, *known);
+  read.refuse_slips();
   return request;
 }
 

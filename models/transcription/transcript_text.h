@@ -29,7 +29,7 @@ std::string whole_text(std::span<const SpeechSegment> segments);
 
 /// {"word", "start", "end", "probability"}, as openai-whisper and OpenAI's API call them.
 nlohmann::json word_json(const SpokenWord& word);
-/// {"begin", "end", "text"}, "language" where the model tells languages apart, and "words" where there are some.
+/// {"begin", "end", "text"}, "language" where the model tells languages apart, and "words" where they were asked for.
 nlohmann::json segment_json(const SpeechSegment& segment);
 /// {"text", "language", "segments"} of a recording.
 nlohmann::json transcript_json(std::span<const SpeechSegment> segments, const std::string& language);

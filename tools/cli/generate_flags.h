@@ -26,9 +26,9 @@ struct GenerateFlags {
   std::string schema, schema_file;      ///< of the JSON that the text is
   std::string draft_model;              ///< whose guesses the model checks; empty: none
   bool draft_lookup = false;            ///< guesses are what followed the same words in the text
-  int64_t draft_tokens = 7;             ///< most guesses in a run
-  bool no_display_prompt = false;       ///< what is written alone is printed, as it is anyway where it has a form
-  bool answers = false;                 ///< of any length, in a conversation of any length, unless --tokens says
+  int64_t draft_tokens = 7;  ///< most guesses in a run; with the last token 8 rows, which kernels for few rows take
+  bool no_display_prompt = false;  ///< what is written alone is printed, as it is anyway where it has a form
+  bool answers = false;            ///< of any length, in a conversation of any length, unless --tokens says
   // Ids instead of text: greedy or beam search.
   std::vector<std::string> ids;
   int64_t beams = 1, returned = 1;
