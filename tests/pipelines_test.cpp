@@ -114,11 +114,14 @@ TEST_CASE("a token takes a GPU five dispatches a layer", "[pipelines][device][ot
   const auto backend = make_backend("", {.as_gpu = true});
   const Model model = make_gpt2({.vocabulary = 67, .context = 32, .width = 32, .layers = 2, .heads = 4, .inner = 64});
   const GenerationPlan plan = plan_generation(model, {}, parameter_blocks(model.parameters, UINT64_MAX));
-  const auto programs = generation_programs(model, plan, {}, backend->facts());
-  REQUIRE(programs.size() == 1);
-  const CommandCounts counts = backend->make_pipelines(programs[0].graph, plan.layout);
-  CHECK(counts.dispatches == 2 * 5 + 2);  // the embedding, the head, which writes where the host reads
-  CHECK(counts.barriers == counts.dispatches);
+  const auto programs = generation_programs(model, plan, {}, backend->facts(), 3);
+  REQUIRE(programs.size() == 3);  // of one row, and of 2 and 4 that check guesses
+  for (const GenerationProgram& program : programs) {
+    INFO(program.name);
+    const CommandCounts counts = backend->make_pipelines(program.graph, plan.layout);
+    CHECK(counts.dispatches == 2 * 5 + 2);  // the embedding, the head, which writes where the host reads
+    CHECK(counts.barriers == counts.dispatches);
+  }
 }
 
 TEST_CASE("gradients of queries and of keys don't wait for each other, in one tensor or in several",

@@ -311,8 +311,13 @@ std::set<RunShape> prompt_runs(const Model& model, const GeneratorShape& shape, 
 }
 
 std::vector<GenerationProgram> generation_programs(const Model& model, const GenerationPlan& plan,
-                                                   std::span<const int64_t> prompts, const DeviceFacts& device) {
+                                                   std::span<const int64_t> prompts, const DeviceFacts& device,
+                                                   int64_t guesses) {
   const GeneratorShape& shape = plan.shape;
+  const auto in_the_middle = [&](std::string name, const RunShape& run) {
+    return GenerationProgram{std::move(name), build_generation(model, shape, run, &device), shape.capacity / 2};
+  };
+  if (shape.apart) return {in_the_middle(fmt::format("decode of {} texts", shape.rows), 1)};
   std::vector<GenerationProgram> programs;
   if (model.has_encoder()) programs.push_back({"encoder", build_encoder(model, shape, &device)});
   for (const RunShape& run : prompt_runs(model, shape, prompts))
@@ -322,7 +327,10 @@ std::vector<GenerationProgram> generation_programs(const Model& model, const Gen
           {fmt::format("prefill of {}{}", run.positions, before > 0 ? fmt::format(" behind {}", before) : ""),
            build_generation(model, shape, run, &device), before});
     }
-  programs.push_back({"decode", build_generation(model, shape, 1, &device), shape.capacity / 2});
+  programs.push_back(in_the_middle("decode", 1));
+  if (guesses > 0 && !model.has_encoder() && !model.recurrent)
+    for (int64_t positions = 2; positions < 2 * (guesses + 1) && positions <= shape.capacity; positions *= 2)
+      programs.push_back(in_the_middle(fmt::format("check of {}", positions), {positions, 0, true}));
   return programs;
 }
 

@@ -110,8 +110,11 @@ struct GenerationProgram {
   Graph graph;
   int64_t position = 0;
 };
-/// The encoder if there is one, "prefill of 64" for prompts of these lengths, and "decode".
+/// The encoder if there is one, "prefill of 64" for prompts of these lengths, "decode", and where so many tokens are
+/// guessed at a time "check of 4" for each number of rows that checks them, of models that can go back. Of rows that
+/// grow apart "decode of 8 texts" alone.
 std::vector<GenerationProgram> generation_programs(const Model& model, const GenerationPlan& plan,
-                                                   std::span<const int64_t> prompts, const DeviceFacts& device);
+                                                   std::span<const int64_t> prompts, const DeviceFacts& device,
+                                                   int64_t guesses = 0);
 
 }  // namespace vkformer

@@ -55,11 +55,11 @@ void tune_training(Backend& backend, const TrainingPlan& plan, Tuning& tuning, c
 }
 
 void tune_generation(Backend& backend, const Model& model, const GeneratorShape& asked,
-                     std::span<const int64_t> prompts, Tuning& tuning, const TuneObserver& observer) {
+                     std::span<const int64_t> prompts, Tuning& tuning, const TuneObserver& observer, int64_t guesses) {
   const auto blocks = parameter_blocks(model.parameters, backend.facts().max_allocation);
   const GenerationPlan plan = plan_generation(model, asked, blocks, &backend.facts());
   const auto store = random_store(backend, model, plan.layout);
-  for (const GenerationProgram& program : generation_programs(model, plan, prompts, backend.facts()))
+  for (const GenerationProgram& program : generation_programs(model, plan, prompts, backend.facts(), guesses))
     tune_one(backend, model, program.name, program.graph, store, program.position, tuning, observer);
 }
 

@@ -18,8 +18,9 @@ struct TuneObserver {
 /// program at a time, and frees it.
 void tune_training(Backend& backend, const TrainingPlan& plan, Tuning& tuning, const TuneObserver& observer = {});
 
-/// Decoding in the middle of the capacity, prefill for prompts of these lengths, and the encoder if there is one.
+/// The programs of generation_programs(), behind whose positions a text has begun.
 void tune_generation(Backend& backend, const Model& model, const GeneratorShape& shape,
-                     std::span<const int64_t> prompts, Tuning& tuning, const TuneObserver& observer = {});
+                     std::span<const int64_t> prompts, Tuning& tuning, const TuneObserver& observer = {},
+                     int64_t guesses = 0);
 
 }  // namespace vkformer

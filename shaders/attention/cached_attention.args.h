@@ -8,7 +8,7 @@ struct CachedAttentionRules {
   Ints step;  ///< {position}
   Ints mask;
   Floats bias;
-  int queries;  ///< 1
+  int queries;
   int keys;
   int heads;
   uint rules;
@@ -22,10 +22,10 @@ struct CachedAttentionArgs {
   CachedAttentionRules source;
   Floats x;          ///< q of head 0 of the first row; k's heads behind q's, then v's
   KeyVectors cache;  ///< [B, S, Hk * (D + Dv)]
-  Floats result;     ///< [B, H * Dv]; of several parts as in AttentionDecodeArgs
+  Floats result;     ///< [B, T, H * Dv]; of several parts as in AttentionDecodeArgs
   Floats sums;       ///< of several parts, likewise; of one the sinks [H], read if ATTENTION_SINKS
   Floats table;      ///< [table_rows, 2 HALF]: cosines, then sines
-  Ints offsets;      ///< rows of the table: one, or one for each row of x
+  Ints offsets;      ///< rows of the table for query 0: one, or one for each batch
   int table_rows;
   int offset_count;
   int x_stride;
@@ -42,6 +42,7 @@ VKFORMER_SHARED_END
 #define CACHED_HALF 13     /* columns of a head that turn, halved */
 #define CACHED_INTERLEAVED 14
 #define CACHED_SEVERAL 15 /* parts: results for attention_decode_merge */
+#define CACHED_QUERIES 16
 
 #define CACHED_PART_STEP 64 /* keys: a part has a multiple of them */
 #endif

@@ -25,20 +25,29 @@ enum Input : size_t { in_x, in_cache, in_position, in_table, in_offsets, in_mask
 /// Keys that one workgroup reads through. More are read in parts, which takes a dispatch more.
 constexpr int64_t most_keys = 2048, fewest_keys = 256;
 
+/// Positions of a row in one run.
+constexpr int64_t most_queries = 8;
+
 struct Heads {
-  int64_t batches, keys, heads, kv_heads, head_width, value_width;
+  int64_t batches, queries, keys, heads, kv_heads, head_width, value_width;
   DType type;  ///< of the cache
 
   /// Values of 16 bytes of the cache.
   int64_t vector() const { return 16 / size_of(type); }
   PartialResults partial() const {
-    constexpr int64_t most = most_keys - CACHED_PART_STEP;  // and the row's own
-    const int64_t wanted = wanted_decode_groups / (heads * batches);
+    constexpr int64_t most = most_keys - CACHED_PART_STEP;  // and the run's own
+    const int64_t wanted = wanted_decode_groups / (heads * batches * queries);
     return {.batches = batches,
             .heads = heads,
-            .queries = 1,
+            .queries = queries,
             .value_width = value_width,
             .parts = keys <= most_keys ? 1 : std::clamp(wanted, (keys + most - 1) / most, keys / fewest_keys)};
+  }
+  /// Scores that a workgroup has room for.
+  int64_t capacity() const {
+    const int64_t step = partial().parts * CACHED_PART_STEP;
+    const int64_t most = step > CACHED_PART_STEP ? (keys + step - 1) / step * CACHED_PART_STEP + queries : keys;
+    return std::max<int64_t>(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(most))), 256);
   }
 };
 
@@ -48,6 +57,7 @@ struct Sizes : Heads {
 
   explicit Sizes(const Node& node)
       : Heads{.batches = node.in(in_x)[0],
+              .queries = node.in(in_x)[1],
               .keys = node.in(in_cache)[1],
               .heads = node.integer("heads"),
               .kv_heads = node.integer("kv_heads"),
@@ -65,8 +75,8 @@ struct Sizes : Heads {
 
 Types infer(const Node& node) {
   const Shape &x = node.in(in_x), &cache = node.in(in_cache);
-  check(x.rank() == 3 && x[1] == 1 && cache.rank() == 3 && cache[0] == x[0] && x.elements() > 0 && cache.elements() > 0,
-        "[cached_attention] x is {}, cache {}; they must be [B, 1, columns] and [B, S, C]", x.to_string(),
+  check(x.rank() == 3 && cache.rank() == 3 && cache[0] == x[0] && x.elements() > 0 && cache.elements() > 0,
+        "[cached_attention] x is {}, cache {}; they must be [B, T, columns] and [B, S, C]", x.to_string(),
         cache.to_string());
   const Sizes s(node);
   check(s.type == DType::f32 || is_half(s.type), "[cached_attention] cache is {}, it must be a float type",
@@ -83,7 +93,7 @@ Types infer(const Node& node) {
           "[cached_attention] {} is {} {}, which does not fit x {} and cache {}", name,
           name_of(node.input_types[input].dtype), node.in(input).to_string(), x.to_string(), cache.to_string());
   };
-  const int64_t B = s.batches, S = s.keys;
+  const int64_t B = s.batches, T = s.queries, S = s.keys;
   needs(in_position, "position", DType::i32, {{1}, {B}});
   check(s.half >= 0 && 2 * s.half <= s.head_width && (s.half > 0) == node.has_input(in_table) &&
             (node.has_input(in_table) || !node.has_input(in_offsets)),
@@ -91,10 +101,10 @@ Types infer(const Node& node) {
         s.head_width);
   if (node.has_input(in_table)) needs(in_table, "table", DType::f32, {{node.in(in_table)[0], 2 * s.half}});
   needs(in_offsets, "a row's position", DType::i32, {{1}, {B}});
-  needs(in_mask, "mask", DType::i32, {{1, 1, S}, {B, 1, S}});
-  needs(in_bias, "bias", DType::f32, {{1, s.heads, 1, S}, {B, s.heads, 1, S}});
+  needs(in_mask, "mask", DType::i32, {{1, 1, S}, {B, 1, S}, {1, T, S}, {B, T, S}});
+  needs(in_bias, "bias", DType::f32, {{1, s.heads, T, S}, {B, s.heads, T, S}});
   needs(in_sinks, "sinks", DType::f32, {{s.heads}});
-  return {{{B, 1, s.heads * s.value_width}}, node.input_types[in_cache]};
+  return {{{B, T, s.heads * s.value_width}}, node.input_types[in_cache]};
 }
 
 constexpr int64_t most_cached_width = 512;  ///< of heads whose keys and values lie side by side
@@ -107,15 +117,21 @@ bool fits_lanes(const Heads& s, const DeviceFacts& facts) {
   return !facts.lanes_share_registers() || s.head_width / s.vector() <= most_lane_vectors * facts.roomy_subgroup();
 }
 
+int64_t shared_bytes(const Heads& s, const DeviceFacts& facts) {
+  const int64_t threads = threads_of(facts);
+  const int64_t own = s.head_width + s.queries * (s.head_width + s.value_width);
+  return 4 * (own + s.capacity() + threads / std::max(facts.roomy_subgroup(), 1u) + threads * s.vector());
+}
+
 bool is_legal(const Heads& s, const DeviceFacts& facts) {
   const int64_t parts = s.partial().parts;
   const bool merges = s.heads <= facts.max_workgroups[1] && s.batches <= facts.max_workgroups[2] &&
                       parts <= std::min<int64_t>(ATTENTION_MOST_PARTS, facts.max_workgroups[2]);
-  return s.head_width % s.vector() == 0 && s.value_width % s.vector() == 0 && s.head_width <= most_cached_width &&
-         s.value_width <= most_cached_width && s.heads <= facts.max_workgroups[0] &&
-         s.batches <= facts.max_workgroups[1] && (parts == 1 || merges) &&
-         s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle && threads_of(facts) >= 256 &&
-         facts.shared_memory >= 32768 && fits_lanes(s, facts);
+  return s.queries <= most_queries && s.head_width % s.vector() == 0 && s.value_width % s.vector() == 0 &&
+         s.head_width <= most_cached_width && s.value_width <= most_cached_width &&
+         s.heads <= facts.max_workgroups[0] && s.batches * s.queries <= facts.max_workgroups[1] &&
+         (parts == 1 || merges) && s.heads / s.kv_heads <= int64_t{ATTENTION_GROUP_BITS} && facts.subgroup_shuffle &&
+         threads_of(facts) >= 256 && facts.shared_memory >= shared_bytes(s, facts) && fits_lanes(s, facts);
 }
 
 std::vector<std::string_view> candidates(const Node& node, const DeviceFacts& facts) {
@@ -141,20 +157,18 @@ void record(Recorder& recorder, const Node& node) {
   const uint32_t lanes = std::min(subgroup, std::bit_ceil(constant(s.head_width / s.vector())));
   const PartialResults partial = s.partial();
   const bool merges = partial.parts > 1;
-  const int64_t step = partial.parts * CACHED_PART_STEP;
-  const int64_t most_scores = merges ? (s.keys + step - 1) / step * CACHED_PART_STEP + 1 : s.keys;
-  const uint32_t capacity = std::max(std::bit_ceil(constant(most_scores)), 256u);
   const Region result = recorder.region(node.outputs[0]);
   const CachedAttentionArgs args{
       .source = {.step = recorder.address(node.inputs[in_position]),
                  .mask = address(in_mask),
                  .bias = address(in_bias),
-                 .queries = 1,
+                 .queries = static_cast<int>(s.queries),
                  .keys = static_cast<int>(s.keys),
                  .heads = static_cast<int>(s.heads),
                  .rules = constant(s.heads / s.kv_heads) | ATTENTION_CAUSAL | ATTENTION_POSITION |
                           flag(several(in_position), ATTENTION_POSITION_OF_BATCH) |
                           flag(several(in_mask), ATTENTION_MASK_OF_BATCH) |
+                          flag(node.has_input(in_mask) && node.in(in_mask)[1] > 1, ATTENTION_MASK_OF_QUERY) |
                           flag(several(in_bias), ATTENTION_BIAS_OF_BATCH),
                  .window = static_cast<int>(window),
                  .softcap = static_cast<float>(node.number("softcap")),
@@ -176,8 +190,8 @@ void record(Recorder& recorder, const Node& node) {
        .variant = name_of(s.type),
        .constants = {threads, constant(s.value_width), 1, node.has_input(in_sinks), constant(s.head_width), 0,
                      node.has_input(in_mask), node.has_input(in_bias), window > 0, node.number("softcap") > 0, subgroup,
-                     lanes, capacity, constant(s.half), s.interleaved, merges},
-       .groups = {constant(s.heads), constant(s.batches), constant(partial.parts)},
+                     lanes, constant(s.capacity()), constant(s.half), s.interleaved, merges, constant(s.queries)},
+       .groups = {constant(s.heads), constant(s.batches * s.queries), constant(partial.parts)},
        .subgroup_size = subgroup > 1 ? subgroup : 0,
        .writes = {merges ? partial.region(recorder) : result, recorder.region(node.outputs[1])}},
       args);
@@ -193,16 +207,17 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const double softcap = node.number("softcap");
   const auto stored = [&](double value) { return round_to(s.type, saturated(value, most_of(s.type))); };
   std::vector<double> own_keys(static_cast<size_t>(s.head_width)), query(own_keys.size());
-  for (int64_t b = 0; b < s.batches; ++b) {
-    const auto position = static_cast<int64_t>((*in[in_position])[node.in(in_position)[0] > 1 ? b : 0]);
-    const int64_t row = b * node.in(in_x)[2];
+  for (int64_t r = 0; r < s.batches * s.queries; ++r) {
+    const int64_t b = r / s.queries, t = r % s.queries;
+    const auto position = static_cast<int64_t>((*in[in_position])[node.in(in_position)[0] > 1 ? b : 0]) + t;
+    const int64_t row = r * node.in(in_x)[2];
     const auto turn = [&](int64_t first, std::vector<double>& head) {
       for (int64_t c = 0; c < s.head_width; ++c) head[static_cast<size_t>(c)] = x[row + first + c];
       if (s.half == 0) return;
       const HostTensor& table = *in[in_table];
       const int64_t given =
           present(in_offsets) ? static_cast<int64_t>((*in[in_offsets])[node.in(in_offsets)[0] > 1 ? b : 0]) : 0;
-      const int64_t angles = std::clamp<int64_t>(given, 0, node.in(in_table)[0] - 1) * 2 * s.half;
+      const int64_t angles = std::clamp<int64_t>(given + t, 0, node.in(in_table)[0] - 1) * 2 * s.half;
       for (int64_t i = 0; i < s.half; ++i) {
         const auto one = static_cast<size_t>(s.interleaved ? 2 * i : i);
         const auto two = static_cast<size_t>(s.interleaved ? 2 * i + 1 : i + s.half);
@@ -221,6 +236,11 @@ void reference(const Node& node, Inputs in, Outputs out) {
           out[1][cache_at(position, s.kv_heads * s.head_width + h * s.value_width + c)] =
               stored(x[row + s.v_column() + h * s.value_width + c]);
       }
+    const int64_t mask_rows = present(in_mask) ? node.in(in_mask)[1] : 0;
+    const auto is_masked = [&](int64_t key) {
+      const int64_t of_batch = node.in(in_mask)[0] > 1 ? b * mask_rows : 0;
+      return (*in[in_mask])[(of_batch + std::min(t, mask_rows - 1)) * s.keys + key] == 0;
+    };
     for (int64_t h = 0; h < s.heads; ++h) {
       const int64_t kv = h / (s.heads / s.kv_heads);
       turn(s.column + h * s.head_width, query);
@@ -228,14 +248,15 @@ void reference(const Node& node, Inputs in, Outputs out) {
       const double sink = present(in_sinks) ? (*in[in_sinks])[h] : -HUGE_VAL;
       double largest = sink;
       for (int64_t key = 0; key < s.keys; ++key) {
-        const bool masked = present(in_mask) && (*in[in_mask])[(node.in(in_mask)[0] > 1 ? b : 0) * s.keys + key] == 0;
-        if (key > position || (s.window > 0 && key <= position - s.window) || masked) continue;
+        const bool outside = key > position || (s.window > 0 && key <= position - s.window);
+        if (outside || (present(in_mask) && is_masked(key))) continue;
         double score = 0;
         for (int64_t c = 0; c < s.head_width; ++c)
           score += query[static_cast<size_t>(c)] * out[1][cache_at(key, kv * s.head_width + c)];
         score *= node.number("scale");
         if (softcap > 0) score = softcap * std::tanh(score / softcap);
-        if (present(in_bias)) score += (*in[in_bias])[((node.in(in_bias)[0] > 1 ? b : 0) * s.heads + h) * s.keys + key];
+        const int64_t bias_row = ((present(in_bias) && node.in(in_bias)[0] > 1 ? b : 0) * s.heads + h) * s.queries + t;
+        if (present(in_bias)) score += (*in[in_bias])[bias_row * s.keys + key];
         scores.emplace_back(key, score);
         largest = std::max(largest, score);
       }
@@ -243,7 +264,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
       for (const auto& [key, score] : scores) sum += std::exp(score - largest);
       for (const auto& [key, score] : scores)
         for (int64_t c = 0; c < s.value_width; ++c)
-          out[0][(b * s.heads + h) * s.value_width + c] +=
+          out[0][(r * s.heads + h) * s.value_width + c] +=
               std::exp(score - largest) / sum *
               out[1][cache_at(key, s.kv_heads * s.head_width + kv * s.value_width + c)];
     }
@@ -253,7 +274,7 @@ void reference(const Node& node, Inputs in, Outputs out) {
 Cost cost(const Node& node) {
   const Sizes s(node);
   const auto bytes = static_cast<double>(node.input_types[in_cache].bytes() + node.input_types[in_x].bytes());
-  const auto pairs = static_cast<double>(s.batches * s.heads * s.keys);
+  const auto pairs = static_cast<double>(s.batches * s.queries * s.heads * s.keys);
   return {.bytes = bytes, .flops = 2 * pairs * static_cast<double>(s.head_width + s.value_width), .at_most = true};
 }
 
@@ -286,9 +307,9 @@ std::optional<CachedAttention> find_cached_attention(const Graph& graph, int att
   const AttentionProblem p(node);
   CachedAttention found{.attention = attention, .write = producer(graph, node.inputs[attention_k], is_cache_write)};
   const std::vector<std::string_view> kernels = attention_candidates(node, facts);
-  if (found.write < 0 || p.queries != 1 || p.dropout > 0 || !p.causal || !p.has_position ||
-      node.has_input(attention_v) || used(node.outputs[1]) > 0 || kernels.empty() || kernels.front() != "decode" ||
-      !is_legal({p.batches, p.keys, p.heads, p.kv_heads, p.head_width, p.value_width, p.k.type}, facts))
+  if (found.write < 0 || p.dropout > 0 || !p.causal || !p.has_position || node.has_input(attention_v) ||
+      used(node.outputs[1]) > 0 || kernels.empty() || kernels.front() != "decode" ||
+      !is_legal({p.batches, p.queries, p.keys, p.heads, p.kv_heads, p.head_width, p.value_width, p.k.type}, facts))
     return {};
   const Node& write = node_at(found.write);
   const Value x = node.inputs[attention_q];

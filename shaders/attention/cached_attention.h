@@ -1,5 +1,5 @@
 #pragma once
-// Attention of one position over a cache that takes in its keys and values first, with the rotation before: one
+// Attention of a few positions over a cache that takes in their keys and values first, with the rotation before: one
 // dispatch where decoding would need three or four, two for a long cache. For GPUs; a software driver takes it for
 // caches of 16 bits, for which it has no kernel of its own.
 
@@ -9,12 +9,13 @@
 
 namespace vkformer {
 
-/// x [B, 1, columns], cache [B, S, Hk * (D + Dv)], position i32 [1] or [B], table [P, rotary_width]?, rows' positions
-/// i32 [1] or [B]?, mask i32 [B or 1, 1, S]?, bias [B or 1, H, 1, S]? -> result [B, 1, H * Dv], the cache.
+/// x [B, T, columns], T at most 8, cache [B, S, Hk * (D + Dv)], position i32 [1] or [B], table [P, rotary_width]?,
+/// rows' positions i32 [1] or [B]?, mask i32 [B or 1, T or 1, S]?, bias [B or 1, H, T, S]? -> result [B, T, H * Dv],
+/// the cache.
 ///
 /// From `column` on x has the heads of q, k and v, in this order. Those of q and k are turned like rope's, unless
-/// rotary_width is 0; then k and v become row `position` of their cache, if it has that, and attention() is taken over
-/// its rows up to there, within the window. Attributes: heads,
+/// rotary_width is 0; then k and v of query t become row `position` + t of their cache, if it has that, and attention()
+/// is taken over its rows up to there, within the window. Attributes: heads,
 /// kv_heads, head_width, value_width, scale, window, softcap, column, rotary_width, interleaved.
 extern const Op cached_attention_op;
 

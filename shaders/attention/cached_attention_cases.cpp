@@ -8,10 +8,10 @@ namespace vkformer {
 namespace {
 
 struct CaseParts {
-  int64_t batches = 1, keys = 1, heads = 1, kv_heads = 1, head_width = 64, value_width = 64;
+  int64_t batches = 1, queries = 1, keys = 1, heads = 1, kv_heads = 1, head_width = 64, value_width = 64;
   double low = 0, high = 0;    ///< position
   bool own_positions = false;  ///< each row has one
-  int64_t column = 0, rotary_width = 0, offsets = 0, masks = 0, biases = 0, window = 0;
+  int64_t column = 0, rotary_width = 0, offsets = 0, masks = 0, mask_rows = 1, biases = 0, window = 0;
   DType type = DType::f32;  ///< of the cache
   double size = 1;          ///< x is in [-size, size]
   bool interleaved = false;
@@ -22,7 +22,7 @@ struct CaseParts {
 Case make_case(const CaseParts& p) {
   const int64_t cached = p.kv_heads * (p.head_width + p.value_width);
   const int64_t columns = p.column + p.heads * p.head_width + cached + p.column;
-  return {.inputs = {{.type = {{p.batches, 1, columns}}, .low = -p.size, .high = p.size},
+  return {.inputs = {{.type = {{p.batches, p.queries, columns}}, .low = -p.size, .high = p.size},
                      {.type = {{p.batches, p.keys, cached}, p.type}},
                      {.type = {{p.own_positions ? p.batches : 1}, DType::i32}, .low = p.low, .high = p.high},
                      {.type = {{13, std::max<int64_t>(p.rotary_width, 1)}}, .absent = p.rotary_width == 0},
@@ -30,11 +30,11 @@ Case make_case(const CaseParts& p) {
                       .low = -1,
                       .high = 14,
                       .absent = p.offsets == 0},
-                     {.type = {{std::max<int64_t>(p.masks, 1), 1, p.keys}, DType::i32},
+                     {.type = {{std::max<int64_t>(p.masks, 1), p.mask_rows, p.keys}, DType::i32},
                       .low = 0,
                       .high = 1,
                       .absent = p.masks == 0},
-                     {.type = {{std::max<int64_t>(p.biases, 1), p.heads, 1, p.keys}}, .absent = p.biases == 0},
+                     {.type = {{std::max<int64_t>(p.biases, 1), p.heads, p.queries, p.keys}}, .absent = p.biases == 0},
                      {.type = {{p.heads}}, .low = -2, .high = 2, .absent = !p.sinks}},
           .attributes = {{"heads", static_cast<double>(p.heads)},
                          {"kv_heads", static_cast<double>(p.kv_heads)},
@@ -61,6 +61,39 @@ std::vector<Case> cached_attention_cases() {
       make_case({.keys = 11, .heads = 2, .kv_heads = 1, .low = -1, .high = -1}),
       make_case({.keys = 11, .heads = 2, .kv_heads = 1, .low = 11, .high = 11}),
       make_case({.keys = 11, .low = 30, .high = 30, .window = 5}),
+      // Several positions, which lie within the cache, before it and behind it, or in a window with none before them.
+      make_case({.batches = 2, .queries = 3, .keys = 67, .heads = 4, .kv_heads = 2, .low = 40, .high = 64}),
+      make_case({.batches = 3,
+                 .queries = 3,
+                 .keys = 11,
+                 .heads = 2,
+                 .kv_heads = 1,
+                 .low = -4,
+                 .high = 12,
+                 .own_positions = true,
+                 .column = 5}),
+      make_case({.batches = 2,
+                 .queries = 8,
+                 .keys = 211,
+                 .heads = 4,
+                 .kv_heads = 2,
+                 .low = 1,
+                 .high = 203,
+                 .rotary_width = 64,
+                 .offsets = 2,
+                 .masks = 2,
+                 .mask_rows = 8,
+                 .biases = 2,
+                 .window = 5,
+                 .type = DType::f16}),
+      make_case({.queries = 7,
+                 .keys = 2500,
+                 .heads = 2,
+                 .kv_heads = 1,
+                 .low = 2400,
+                 .high = 2493,
+                 .rotary_width = 64,
+                 .sinks = true}),
       make_case({.batches = 3,
                  .keys = 1500,
                  .heads = 2,

@@ -1,6 +1,7 @@
 // `vkformer bench -m`: prompt processing, generation and training speed, in the shape of llama-bench's table.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -53,7 +54,11 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
                       const std::function<void(const Row&)>& report, ProfileReport& profile) {
   const auto nothing = [](int64_t length) { return length == 0; };
   if (std::ranges::all_of(flags.prompts, nothing) && std::ranges::all_of(flags.tokens, nothing)) return;
-  const int64_t positions = std::max(std::ranges::max(flags.prompts), std::ranges::max(flags.tokens) + 1);
+  // The last token and the guesses behind it, in runs of powers of two.
+  const int64_t longest_check =
+      flags.draft_tokens > 0 ? static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(flags.draft_tokens) + 1)) : 0;
+  const int64_t positions =
+      std::max({std::ranges::max(flags.prompts), std::ranges::max(flags.tokens) + 1, longest_check + 1});
   check(
       model.context == 0 || positions <= model.context,
       "the context of {} positions is too short: {} are the longest prompt, or the most tokens and the one before them",
@@ -78,6 +83,15 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
     }));
   }
   if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());
+  const int64_t most_rows = generator.can_rewind() ? longest_check : 0;
+  if (most_rows > 0) generator.prefill(std::vector<int32_t>{0});
+  for (int64_t rows = 2; rows <= most_rows; rows *= 2) {
+    const auto guessed = some_ids(rows, model.vocabulary);
+    report(measure(backend, fmt::format("check of {}", rows), static_cast<double>(rows), flags.repetitions, [&] {
+      generator.rewind(1);
+      generator.extend(guessed);
+    }));
+  }
   if (flags.texts == 1) return;
   shape.rows = flags.texts;
   shape.capacity = (positions + 7) / 8 * 8;  // of texts side by side it is a multiple of 8

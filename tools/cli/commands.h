@@ -206,6 +206,7 @@ struct BenchFlags {
   std::string model = "4x128x4:65:64";
   std::vector<int64_t> prompts{64}, tokens{32};
   int64_t texts = 1;              ///< generated side by side, beside one alone
+  int64_t draft_tokens = 0;       ///< guesses that are checked, in runs of each number of rows up to theirs
   std::string dtype;              ///< of weights when generating; empty: f32, or as filed
   std::string cache_dtype;        ///< as of GenerateFlags
   std::string precision = "f32";  ///< when training
@@ -220,7 +221,8 @@ struct TuneFlags {
   std::string model = "4x128x4:65:64";
   std::string dtype, cache_dtype, precision = "f32";  ///< as of BenchFlags
   int64_t batch = 12, context = 0, accumulate = 1;
-  std::vector<int64_t> prompts;  ///< see prompt_lengths()
+  std::vector<int64_t> prompts;         ///< see prompt_lengths()
+  int64_t texts = 1, draft_tokens = 0;  ///< as of BenchFlags
 };
 
 struct PipelinesFlags {
@@ -228,12 +230,13 @@ struct PipelinesFlags {
   std::vector<std::string> models;
   std::vector<std::string> dtypes{""}, precisions{"f32"};  ///< as of BenchFlags
   int64_t batch = 4, context = 0;
-  std::vector<int64_t> prompts;      ///< see prompt_lengths()
-  bool all = false;                  ///< every legal kernel of every op, too
-  bool as_gpu = false;               ///< kernels are chosen as on a GPU
-  std::vector<std::string> modules;  ///< files of SPIR-V to compile beside the kernels
-  bool verbose = false;              ///< all that the driver says of each pipeline
-  std::string report;                ///< file to be written
+  std::vector<int64_t> prompts;         ///< see prompt_lengths()
+  int64_t texts = 1, draft_tokens = 0;  ///< as of BenchFlags
+  bool all = false;                     ///< every legal kernel of every op, too
+  bool as_gpu = false;                  ///< kernels are chosen as on a GPU
+  std::vector<std::string> modules;     ///< files of SPIR-V to compile beside the kernels
+  bool verbose = false;                 ///< all that the driver says of each pipeline
+  std::string report;                   ///< file to be written
   PipelineBudget budget;
   std::vector<std::string> judged;  ///< reports to be judged
   std::string allowed;              ///< file of the spills that are no fault, see judge_pipelines()

@@ -46,10 +46,14 @@ void make_model_pipelines(Backend& backend, const std::string& text, const Pipel
     Model stored = model;
     store_weights_as(stored, text, dtype);
     const auto blocks = parameter_blocks(stored.parameters, backend.facts().max_allocation);
-    const GeneratorShape greedy{.capacity = flags.context, .choices = 1};
-    const GenerationPlan plan = plan_generation(stored, greedy, blocks, &backend.facts());
-    for (const auto& program : generation_programs(stored, plan, prompts, backend.facts()))
-      make(weights_text(text, dtype), program, plan.layout);
+    const auto make_all = [&](int64_t texts) {
+      const GeneratorShape greedy{.rows = texts, .capacity = flags.context, .choices = 1, .apart = texts > 1};
+      const GenerationPlan plan = plan_generation(stored, greedy, blocks, &backend.facts());
+      for (const auto& program : generation_programs(stored, plan, prompts, backend.facts(), flags.draft_tokens))
+        make(weights_text(text, dtype), program, plan.layout);
+    };
+    make_all(1);
+    if (flags.texts > 1 && !stored.has_encoder()) make_all(flags.texts);
   }
 }
 

@@ -163,8 +163,11 @@ void tune(const TuneFlags& flags) {
   if (model.generates()) {
     Model stored = model;
     store_weights_as(stored, flags.model, flags.dtype);
-    const GeneratorShape shape{.capacity = flags.context, .cache_type = cache_type(flags.cache_dtype)};
-    tune_generation(*backend, stored, shape, prompts, measured, observer);
+    GeneratorShape shape{.capacity = flags.context, .cache_type = cache_type(flags.cache_dtype)};
+    tune_generation(*backend, stored, shape, prompts, measured, observer, flags.draft_tokens);
+    shape.rows = flags.texts;
+    shape.apart = true;
+    if (flags.texts > 1 && !stored.has_encoder()) tune_generation(*backend, stored, shape, prompts, measured, observer);
   }
   print("{} kinds of nodes measured, predicted gain {:.3f} ms a run of every program; ", measured.size(), gain * 1e3);
   if (after > 0) print("programs that changed: {:.3f} ms before, {:.3f} ms tuned; ", before * 1e3, after * 1e3);

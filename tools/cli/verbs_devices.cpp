@@ -110,6 +110,19 @@ void add_precision(CLI::App& command, std::string& precision) {
       ->capture_default_str();
 }
 
+/// Programs of several rows, beside those of a text alone.
+void add_rows(CLI::App& command, int64_t& texts, int64_t& draft_tokens) {
+  command
+      .add_option("--texts", texts, "also so many texts, a token of each in one run, as 'serve --slots' writes them")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command
+      .add_option("--draft-tokens", draft_tokens,
+                  "also runs that check up to so many guesses, as 'generate --draft-tokens' has them; 0: none")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
+}
+
 void add_bench(CLI::App& app) {
   auto flags = std::make_shared<BenchFlags>();
   CLI::App* command = app.add_subcommand(
@@ -131,11 +144,7 @@ void add_bench(CLI::App& app) {
   command->add_option("-n,--tokens", flags->tokens, "numbers of generated tokens to time; 0: none")
       ->check(not_negative())
       ->capture_default_str();
-  command
-      ->add_option("--texts", flags->texts,
-                   "also time so many texts, a token of each in one run, as 'serve --slots' writes them")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
+  add_rows(*command, flags->texts, flags->draft_tokens);
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(not_negative())
       ->capture_default_str();
@@ -168,8 +177,8 @@ void add_bench(CLI::App& app) {
       "--roof", flags->roof, "measure what the device can do at most, and keep it: profiles then show shares of it");
   roof->excludes(op);
   for (const char* output : {"--output", "--json"}) op->excludes(command->get_option(output));
-  for (const char* of_models : {"--model", "--prompt", "--tokens", "--texts", "--batch", "--dtype", "--cache-dtype",
-                                "--precision", "--profile"}) {
+  for (const char* of_models : {"--model", "--prompt", "--tokens", "--texts", "--draft-tokens", "--batch", "--dtype",
+                                "--cache-dtype", "--precision", "--profile"}) {
     op->excludes(command->get_option(of_models));
     roof->excludes(command->get_option(of_models));
   }
@@ -198,6 +207,7 @@ void add_tune(CLI::App& app) {
       ->capture_default_str();
   command->add_option("-p,--prompt", flags->prompts, "prompt lengths to tune for (default: 64, or the context)")
       ->check(positive());
+  add_rows(*command, flags->texts, flags->draft_tokens);
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(not_negative())
       ->capture_default_str();
@@ -254,6 +264,7 @@ void add_pipelines(CLI::App& app) {
       ->check(not_negative())
       ->capture_default_str();
   command->add_option("-p,--prompt", flags->prompts, "prompt lengths (default: 64, or the context)")->check(positive());
+  add_rows(*command, flags->texts, flags->draft_tokens);
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive());
   command->add_flag("--all", flags->all,
                     "also every legal kernel in the cases of `conform --grad` (default without models)");
@@ -285,8 +296,9 @@ void add_pipelines(CLI::App& app) {
       ->needs(judge)
       ->check(not_negative())
       ->capture_default_str();
-  for (const char* compiles : {"models", "--dtype", "--precision", "--batch", "--prompt", "--context", "--all",
-                               "--as-gpu", "--spirv", "--report", "--facts", "--device", "--tuning"})
+  for (const char* compiles :
+       {"models", "--dtype", "--precision", "--batch", "--prompt", "--texts", "--draft-tokens", "--context", "--all",
+        "--as-gpu", "--spirv", "--report", "--facts", "--device", "--tuning"})
     judge->excludes(command->get_option(compiles));
   command->callback([flags] { flags->judged.empty() ? pipelines(*flags) : judge_pipelines(*flags); });
 }

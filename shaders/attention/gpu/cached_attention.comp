@@ -2,10 +2,10 @@
 // variant f32:
 // variant f16: -DHALF=1
 // variant bf16: -DHALF=2
-// Attention of one position a row over a cache, which takes in the row's key and value; see cached_attention.h. One
-// workgroup a head of a row, or a part of its keys: teams of lanes compute scores, some keys at a time, which stay in
-// shared memory; then invocations own a vector of columns in a slice of the keys. The row's own key never goes through the
-// cache; the first part has it.
+// Attention of a few positions a row over a cache, which takes in their keys and values; see cached_attention.h. One
+// workgroup a head of a query, or a part of its keys: teams of lanes compute scores, some keys at a time, which stay in
+// shared memory; then invocations own a vector of columns in a slice of the keys. The run's own keys never go through
+// the cache, which other workgroups write at the same time: each takes them from x, the first part alone.
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_GOOGLE_include_directive : require
@@ -22,6 +22,7 @@ layout(constant_id = CACHED_CAPACITY) const uint capacity = 256;
 layout(constant_id = CACHED_HALF) const int turned_half = 0;
 layout(constant_id = CACHED_INTERLEAVED) const bool interleaved = false;
 layout(constant_id = CACHED_SEVERAL) const bool several = false;
+layout(constant_id = CACHED_QUERIES) const int queries = 1;
 
 // A vector of the cache is 16 bytes: a quad, or two of 16 bits.
 #ifdef HALF
@@ -49,11 +50,11 @@ const uint few = subgroup <= 64 ? 4 : 4 / quads;
 const uint unroll = capacity > 512 && lane_vectors == 1 && subgroup <= 64 ? 8 : few;
 const uint key_unroll = lane_vectors == 1 ? unroll : lane_vectors < 2 * few ? 2 * few / lane_vectors : 1;
 const int widest = head_width > value_width ? head_width : value_width;
-const int own_columns = (widest + int(threads) - 1) / int(threads);  // of the row itself, an invocation's
+const int own_columns = (queries * widest + int(threads) - 1) / int(threads);  // of the run's rows, an invocation's
 
 shared vec4 q[key_vectors * quads];
-shared vec4 own_key[key_vectors * quads];
-shared vec4 own_value[value_vectors * quads];
+shared vec4 own_keys[queries * key_vectors * quads];  // [row][quad]
+shared vec4 own_values[queries * value_vectors * quads];
 shared float scores[capacity];
 shared float group_values[threads / subgroup];
 shared vec4 partial[threads * quads];
@@ -73,10 +74,14 @@ float turned(int c, float own, float partner, float cosine, float sine) {
   return is_second(c) ? own * cosine + partner * sine : own * cosine - partner * sine;
 }
 
-// The position that a row is turned by.
-int offset_of(int row) {
-  return turned_half > 0 && args.offset_count > 0 ? args.offsets.v[min(row, args.offset_count - 1)] : 0;
+// The position that a batch's first query is turned by.
+int offset_of(int batch) {
+  return turned_half > 0 && args.offset_count > 0 ? args.offsets.v[min(batch, args.offset_count - 1)] : 0;
 }
+
+// The run's rows one behind the other, as long as the widest head: an invocation's i-th value of them.
+int own_column_of(int i) { return int(id + i * threads) % widest; }
+int own_row_of(int i) { return int(id + i * threads) / widest; }
 
 uint row_vectors() { return args.source.heads / group() * (key_vectors + value_vectors); }
 
@@ -124,29 +129,34 @@ void put_sum(uint result_row, float maximum, float sum) {
 
 void main() {
   id = subgroup > 1 ? gl_SubgroupID * subgroup + gl_SubgroupInvocationID : gl_LocalInvocationIndex;
-  const int head = int(gl_WorkGroupID.x), row = int(gl_WorkGroupID.y);
+  const int head = int(gl_WorkGroupID.x);
+  const int batch = int(gl_WorkGroupID.y) / queries, t = int(gl_WorkGroupID.y) % queries;
   const int kv_heads = args.source.heads / group(), kv_head = head / group();
-  const int x_start = row * args.x_stride;
-  const int k_start = x_start + args.source.heads * head_width + kv_head * head_width;
-  const int v_start = x_start + (args.source.heads + kv_heads) * head_width + kv_head * value_width;
-  const uint first_row = uint(row * args.source.keys) * row_vectors();
+  const int q_column = head * head_width;
+  const int own_k_column = args.source.heads * head_width + kv_head * head_width;
+  const int own_v_column = (args.source.heads + kv_heads) * head_width + kv_head * value_width;
+  const uint first_row = uint(batch * args.source.keys) * row_vectors();
   const uint k_column = kv_head * key_vectors, v_column = kv_heads * key_vectors + kv_head * value_vectors;
 
-  const int offset = offset_of(row), shift = visible_shift(row);
-  const int end = key_end(shift, 0);
-  int begin = min(key_begin(shift, 0), end);
-  bool has_own = shift >= 0 && shift < args.source.keys;
-  count = uint(end - begin) - (has_own ? 1 : 0);  // of the keys in the cache
-  uint result_row = uint(row * args.source.heads + head);
+  // Keys from `begin` on are in the cache, from `own_begin` on in x, at its row s - shift.
+  const int offset = offset_of(batch), shift = visible_shift(batch);
+  const int end = key_end(shift, t);
+  int begin = min(key_begin(shift, t), end);
+  const int own_begin = clamp(shift, begin, end);
+  const bool is_written = shift + t >= 0 && shift + t < args.source.keys && gl_WorkGroupID.z == 0;
+  uint own_count = uint(end - own_begin);
+  count = uint(own_begin - begin);
+  uint result_row =
+      several ? uint((batch * args.source.heads + head) * queries + t) : gl_WorkGroupID.y * args.source.heads + head;
   if (several) {
     const uint part = gl_WorkGroupID.z, step = args.part_count * CACHED_PART_STEP;
     const uint part_keys = (count + step - 1) / step * CACHED_PART_STEP;
     const uint first = min(part * part_keys, count);
     begin += int(first);
     count = min(count - first, part_keys);
-    has_own = has_own && part == 0;
+    if (part > 0) own_count = 0;
     result_row = result_row * args.part_count + part;
-    if (count == 0 && !has_own) {  // at the begin of a long cache
+    if (count == 0 && own_count == 0) {  // at the begin of a long cache
       if (id == 0) put_sum(result_row, lowest, 0);
       for (uint c = id; c < value_width; c += threads) args.result.v[result_row * value_width + c] = 0;
       return;
@@ -157,39 +167,42 @@ void main() {
   // What is read first is sent for together: a head's workgroup waits for one access to memory after the other.
   const uint team = id / lanes, lane = id % lanes;
   load_keys(team, k_column);
-  const int angle = clamp(offset, 0, max(args.table_rows, 1) - 1) * 2 * turned_half;
   float own_x[3 * own_columns], partners[2 * own_columns], cosines[own_columns], sines[own_columns];
   [[unroll]] for (int i = 0; i < own_columns; i++) {
-    const int c = int(id + i * threads), key_c = min(c, head_width - 1);
-    own_x[3 * i] = args.x.v[x_start + head * head_width + key_c];
-    own_x[3 * i + 1] = args.x.v[k_start + key_c];
-    own_x[3 * i + 2] = args.x.v[v_start + min(c, value_width - 1)];
+    const int c = own_column_of(i), key_c = min(c, head_width - 1), r = min(own_row_of(i), queries - 1);
+    const int x_row = (batch * queries + r) * args.x_stride;
+    own_x[3 * i] = args.x.v[x_row + q_column + key_c];
+    own_x[3 * i + 1] = args.x.v[x_row + own_k_column + key_c];
+    own_x[3 * i + 2] = args.x.v[x_row + own_v_column + min(c, value_width - 1)];
     if (turned_half == 0) continue;
-    partners[2 * i] = args.x.v[x_start + head * head_width + partner_of(key_c)];
-    partners[2 * i + 1] = args.x.v[k_start + partner_of(key_c)];
+    partners[2 * i] = args.x.v[x_row + q_column + partner_of(key_c)];
+    partners[2 * i + 1] = args.x.v[x_row + own_k_column + partner_of(key_c)];
+    const int angle = clamp(offset + r, 0, max(args.table_rows, 1) - 1) * 2 * turned_half;
     const int at = angle + min(pair_of(key_c), turned_half - 1);
     cosines[i] = args.table.v[at];
     sines[i] = args.table.v[at + turned_half];
   }
   [[unroll]] for (int i = 0; i < own_columns; i++) {
-    const int c = int(id + i * threads);
+    const int c = own_column_of(i), r = own_row_of(i);
+    if (r >= queries) continue;
     if (c < head_width) {
-      q[c / 4][c % 4] = turned(c, own_x[3 * i], partners[2 * i], cosines[i], sines[i]) * args.scale;
-      own_key[c / 4][c % 4] = stored(turned(c, own_x[3 * i + 1], partners[2 * i + 1], cosines[i], sines[i]));
+      if (r == t) q[c / 4][c % 4] = turned(c, own_x[3 * i], partners[2 * i], cosines[i], sines[i]) * args.scale;
+      own_keys[r * key_vectors * quads + c / 4][c % 4] =
+          stored(turned(c, own_x[3 * i + 1], partners[2 * i + 1], cosines[i], sines[i]));
     }
-    if (c < value_width) own_value[c / 4][c % 4] = stored(own_x[3 * i + 2]);
+    if (c < value_width) own_values[r * value_vectors * quads + c / 4][c % 4] = stored(own_x[3 * i + 2]);
   }
   barrier();
 
-  const uint own_row = first_row + uint(max(shift, 0)) * row_vectors();
-  if (has_own && head % group() == 0) {
+  const uint own_row = first_row + uint(max(shift + t, 0)) * row_vectors();
+  if (is_written && head % group() == 0) {
     vec4 quad[quads];
     for (uint i = id; i < key_vectors; i += threads) {
-      [[unroll]] for (uint n = 0; n < quads; n++) quad[n] = own_key[i * quads + n];
+      [[unroll]] for (uint n = 0; n < quads; n++) quad[n] = own_keys[(t * key_vectors + i) * quads + n];
       args.cache.v[own_row + k_column + i] = vector_of(quad);
     }
     for (uint i = id; i < value_vectors; i += threads) {
-      [[unroll]] for (uint n = 0; n < quads; n++) quad[n] = own_value[i * quads + n];
+      [[unroll]] for (uint n = 0; n < quads; n++) quad[n] = own_values[(t * value_vectors + i) * quads + n];
       args.cache.v[own_row + v_column + i] = vector_of(quad);
     }
   }
@@ -209,19 +222,23 @@ void main() {
       product = over_lanes(product);
       if (lane == 0 && i < count) {
         const int s = begin + int(i);
-        scores[i] = visible(row, 0, s, shift, end) ? score_of(product, row, head, 0, s) : lowest;
+        scores[i] = visible(batch, t, s, shift, end) ? score_of(product, batch, head, t, s) : lowest;
       }
     }
     first += key_unroll * teams;
     if (first - team < count) load_keys(first, k_column);
   }
-  if (has_own) {
+  for (uint first = 0; first < own_count; first += teams) {
+    const uint i = first + team;
+    const int s = own_begin + int(min(i, own_count - 1));
     float product = 0;
     [[unroll]] for (uint j = 0; j < lane_vectors; j++)
       [[unroll]] for (uint n = 0; n < quads; n++)
-        product += dot(own_q[j * quads + n], own_key[min(lane + j * lanes, key_vectors - 1) * quads + n]);
+        product += dot(own_q[j * quads + n],
+                       own_keys[((s - shift) * key_vectors + min(lane + j * lanes, key_vectors - 1)) * quads + n]);
     product = over_lanes(product);
-    if (id == 0) scores[count] = visible(row, 0, shift, shift, end) ? score_of(product, row, head, 0, shift) : lowest;
+    if (lane == 0 && i < own_count)
+      scores[count + i] = visible(batch, t, s, shift, end) ? score_of(product, batch, head, t, s) : lowest;
   }
   // The first values travel while weights are made of the scores.
   uint column_threads = 1;
@@ -231,7 +248,7 @@ void main() {
   load_values(slice, slices, own_column);
   barrier();
 
-  const uint all = count + (has_own ? 1 : 0);
+  const uint all = count + own_count;
   float maximum = lowest;
   for (uint i = id; i < all; i += threads) maximum = max(maximum, scores[i]);
   maximum = group_max(maximum);
@@ -262,7 +279,9 @@ void main() {
     put_sum(result_row, maximum, sum);
   }
   for (int c = int(id); c < value_width; c += int(threads)) {
-    float value = has_own ? scores[count] * own_value[c / 4][c % 4] : 0;
+    float value = 0;
+    for (uint i = 0; i < own_count; i++)
+      value += scores[count + i] * own_values[(own_begin - shift + int(i)) * value_vectors * quads + c / 4][c % 4];
     for (uint n = 0; n < slices; n++) value += partial[n * column_threads * quads + c / 4][c % 4];
     args.result.v[result_row * value_width + c] = value * normalise;
   }
