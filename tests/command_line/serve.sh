@@ -143,7 +143,7 @@ ask 400 POST /v1/completions "{\"prompt\": [\"the\", \"$filling fox\"]}"
 grep -q 'prompt 2 has 4100 tokens' reply || fail "which prompt does not fit: $(cat reply)"
 ask 404 POST /v1/nonsense '{}'
 ask 404 POST /v1/audio/transcriptions "" "Host: $host" "Content-Type: multipart/form-data"
-grep -q 'this model is asked at /v1/chat/completions' reply || fail "speech for a model of texts: $(cat reply)"
+grep -q 'this model is asked at /v1/chat/completions, .*/v1/messages and /completion' reply || fail "speech for a model of texts: $(cat reply)"
 ask 403 GET /health "" "Host: evil.example:$port"
 ask 403 GET /health "" "Host: $host" "Origin: https://evil.example"
 ask 403 GET /health "" "Host: $host" "Origin: null"

@@ -17,7 +17,9 @@ class TextService final : public Service {
               bool seeded, int64_t vocabulary, ServedModel served, bool quiet);
 
   std::optional<HttpReply> reply(const HttpRequest& request) override;
-  std::string_view addresses() const override { return "/v1/chat/completions, /v1/completions and /v1/responses"; }
+  std::string_view addresses() const override {
+    return "/v1/chat/completions, /v1/completions, /v1/responses, /v1/messages and /completion";
+  }
   void run(const std::function<bool()>& ended) override { slots_.run(ended); }
 
  private:
