@@ -41,12 +41,13 @@ int64_t grain_of(DType dtype) {
 }
 
 /// b transposed: several columns a team spare loads of a, several invocations a column keep the memory busy, with four
-/// loads of 16 bytes each under way. Adreno's subgroups of 128 have no registers for four columns of blocks.
-void share_transposed(Teams& shared, const MatmulProblem& p, int64_t wanted, bool gated) {
+/// loads of 16 bytes each under way. Adreno's subgroups of 128 have no registers for four columns of blocks, and Intel's
+/// none where they meet more than two rows.
+void share_transposed(Teams& shared, const MatmulProblem& p, const DeviceFacts& facts, int64_t wanted, bool gated) {
   const int64_t columns = gated ? p.n / 2 : p.n, grain = grain_of(p.b_type);
   const uint32_t least = gated ? 2 : 1;
   const auto invocations = [&] { return p.batch * groups_for(p.n, shared.columns) * shared.team; };
-  const bool roomy = !is_blocks(p.b_type) || shared.subgroup < 128;
+  const bool roomy = !is_blocks(p.b_type) || (shared.subgroup < 128 && (!facts.lanes_share_registers() || p.m <= 2));
   shared.columns = p.m <= 4 && columns >= 4 && roomy ? 4 : 2;
   while (shared.columns > least && invocations() < wanted) shared.columns /= 2;
   while (shared.team < shared.threads && invocations() < wanted && 2 * shared.team * grain <= p.k) shared.team *= 2;
@@ -66,7 +67,7 @@ Teams share(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {
   const int64_t wanted = 512 * facts.usual_cores();
   Teams shared{.subgroup = facts.roomy_subgroup()};
   if (p.transpose_b)
-    share_transposed(shared, p, wanted, gated);
+    share_transposed(shared, p, facts, wanted, gated);
   else
     share_plain(shared, p, wanted, facts.largest_group(most_threads));
   while (shared.sum_bytes(p) > most_sum_bytes) shared.threads /= 2, shared.team /= 2;
