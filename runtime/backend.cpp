@@ -141,6 +141,20 @@ void Program::write(const std::string& input, std::span<const int32_t> data) {
   write_bytes(checked_input(graph_, input, DType::i32, data.size()), std::as_bytes(data));
 }
 
+void Program::take_input(const std::string& input, Program& from, const std::string& output) {
+  const Value target = graph_.find(input), source = from.graph_.find(output);
+  const ValueInfo &taken = graph_.info(target), &given = from.graph_.info(source);
+  check(taken.storage == Storage::input && given.output && taken.type.dtype == given.type.dtype &&
+            taken.type.elements() <= given.type.elements(),
+        "input '{}', {} {}, can't be taken from '{}', {} {}", input, name_of(taken.type.dtype),
+        taken.type.shape.to_string(), output, name_of(given.type.dtype), given.type.shape.to_string());
+  take_bytes(target, from, source);
+}
+
+void Program::take_bytes(Value input, Program&, Value) {
+  fail("nothing runs input '{}' of this program", graph_.info(input).name);
+}
+
 std::vector<int32_t> Program::read_ints(const std::string& output) const {
   const Value value = graph_.find(output);
   const ValueInfo& info = graph_.info(value);

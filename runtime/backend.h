@@ -117,7 +117,15 @@ class Program {
   void write(const std::string& input, std::span<const int32_t> data);
   /// Sets an input of blocks, bit for bit as they would lie in a file.
   void write_blocks(const std::string& input, std::span<const std::byte> blocks);
+  /// From now on `input` lies where `output` of `from`, a program of the same backend, does, at its beginning: each run
+  /// of that one sets it, and so does write(). Throws Error when their types differ or there is not enough of it.
+  void take_input(const std::string& input, Program& from, const std::string& output);
   virtual void run() = 0;
+  /// A run in two parts: the device begins, and finish() waits until it is done. What begins in between comes behind
+  /// it, so another program may be given inputs and started, and one that is done be read; all else that is called
+  /// waits first.
+  virtual void start() { run(); }
+  virtual void finish() {}
   /// The value of an output after the last run.
   std::vector<float> read(const std::string& output) const;
   /// Of one that is i32.
@@ -136,6 +144,7 @@ class Program {
   // In the tensor's own type.
   virtual void write_bytes(Value input, std::span<const std::byte> data) = 0;
   virtual void read_bytes(Value output, std::span<std::byte> data) const = 0;
+  virtual void take_bytes(Value input, Program& from, Value output);
   Graph graph_;
 };
 
@@ -167,6 +176,8 @@ class Backend {
   virtual const DeviceFacts& facts() const = 0;
   /// One line for people: "device 0: llvmpipe (CPU; software Vulkan)".
   virtual std::string describe() const = 0;
+  /// Whether programs are timed (BackendOptions::profile): then they should run one at a time.
+  virtual bool profiles() const { return false; }
   /// Bytes of device memory allocated by this backend now.
   virtual uint64_t allocated_bytes() const = 0;
   /// Advice for who has no room for so many bytes here: the best other device that has it free, as "device 1: Card has

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "runtime/check.h"
 
@@ -19,8 +20,8 @@ class OneThread {
     ~Stay() {
       if (owner_) owner_->store({}, std::memory_order_release);
     }
-    Stay(const Stay&) = delete;
-    Stay& operator=(const Stay&) = delete;
+    Stay(Stay&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)) {}
+    Stay& operator=(Stay&&) = delete;
 
    private:
     std::atomic<std::thread::id>* owner_;  ///< nullptr: this thread was inside already

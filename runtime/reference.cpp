@@ -123,13 +123,27 @@ class ReferenceProgram : public Program {
   }
 
   void run() override {
+    for (const auto& [input, given] : taken_) {
+      const auto& [from, output] = given;
+      HostTensor& tensor = values_[static_cast<size_t>(input)];
+      std::copy_n(from->values_[index(output)].data.begin(), tensor.data.size(), tensor.data.begin());
+    }
     for (int n : plan_.live_nodes) run_node(n);
   }
   const MemoryPlan& plan() const override { return plan_; }
 
  protected:
   void write_bytes(Value input, std::span<const std::byte> data) override {
-    widen(graph_.info(input).type, data, values_[index(input)].data.data());
+    const auto given = taken_.find(input.id);
+    HostTensor& tensor =
+        given == taken_.end() ? values_[index(input)] : given->second.first->values_[index(given->second.second)];
+    widen(graph_.info(input).type, data, tensor.data.data());
+  }
+  void take_bytes(Value input, Program& from, Value output) override {
+    auto& given = dynamic_cast<ReferenceProgram&>(from);
+    HostTensor& tensor = given.values_[index(output)];
+    if (tensor.data.empty()) tensor = HostTensor(given.graph_.info(output).type);  // it did not run yet
+    taken_.insert_or_assign(input.id, std::pair(&given, output));
   }
   void read_bytes(Value output, std::span<std::byte> data) const override {
     narrow(graph_.info(output).type, values_[index(output)].data.data(), data);
@@ -200,6 +214,7 @@ class ReferenceProgram : public Program {
   MemoryPlan plan_;
   std::vector<HostTensor> values_;
   std::vector<int> last_use_;
+  std::map<int, std::pair<ReferenceProgram*, Value>> taken_;  ///< by input
 };
 
 class ReferenceBackend : public Backend {

@@ -43,6 +43,7 @@ class VulkanBackend : public Backend {
   explicit VulkanBackend(std::shared_ptr<VulkanContext> context) : context_(std::move(context)) {}
   const DeviceFacts& facts() const override { return context_->device.facts(); }
   std::string describe() const override { return context_->device.describe(); }
+  bool profiles() const override { return context_->options.profile; }
   uint64_t allocated_bytes() const override { return context_->allocated_bytes; }
   std::string roomier_device(uint64_t bytes) const override { return context_->device.roomier_device(bytes); }
   std::shared_ptr<Store> make_store(const StoreLayout& layout) override {

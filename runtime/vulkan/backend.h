@@ -30,8 +30,22 @@ struct VulkanContext {
   bool trying_matrix_cores = false;
   RefusedKernels refused;  ///< that the driver could not compile so far
 
-  /// To be held in every call. Throws Error while another thread is inside one.
-  [[nodiscard]] OneThread::Stay enter() { return threads_.enter(device.facts().name); }
+  /// Programs that were started and not finished, the first one first.
+  std::vector<Program*> started;
+  double last_end = 0;  ///< of a run, on the host's steady clock
+
+  /// To be held in every call. Throws Error while another thread is inside one. Nothing runs when it returns, so memory
+  /// may be moved, written and read; throws what a program's finish() throws.
+  [[nodiscard]] OneThread::Stay enter() {
+    OneThread::Stay stay = enter_beside();
+    finish_all();
+    return stay;
+  }
+  /// The same in the calls during which programs may run.
+  [[nodiscard]] OneThread::Stay enter_beside() { return threads_.enter(device.facts().name); }
+  void finish_all() {
+    while (!started.empty()) started.front()->finish();
+  }
   void note(const std::string& line) const {
     if (options.note) options.note(line);
   }

@@ -33,6 +33,11 @@ void watch_fence(VkDevice device, VkFence fence) {
     std::this_thread::yield();
 }
 
+OwnedFence make_fence(VkDevice device) {
+  const VkFenceCreateInfo info{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  return make_owned<OwnedFence>(device, vkCreateFence, info, "vkCreateFence");
+}
+
 /// What stands in for products of whole workgroups where kernels are proved that no software driver can run.
 WorkgroupMatrices plain_workgroup_matrices() {
   WorkgroupMatrices matrices{.granularities = {},
@@ -151,8 +156,7 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   if (clocks) get_clocks_ = device_function<PFN_vkGetCalibratedTimestampsEXT>(made, "vkGetCalibratedTimestampsEXT");
   if (instance_->names_objects()) names_ = DebugNames(instance_->handle(), made);
   vkGetDeviceQueue(made, family, 0, &queue_);
-  const VkFenceCreateInfo fence{.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-  fence_ = make_owned<OwnedFence>(made, vkCreateFence, fence, "vkCreateFence");
+  fences_.push_back(make_fence(made));
 }
 
 std::string Device::label() const { return fmt::format("device {} ({})", index_, facts_.name); }
@@ -184,23 +188,30 @@ std::string Device::roomier_device(uint64_t bytes) const {
   return device_with_room(devices, index_, bytes);
 }
 
-void Device::run(std::span<const VkCommandBuffer> commands) {
-  const VkFence fence = fence_.get();
+OwnedFence Device::submit(std::span<const VkCommandBuffer> commands) {
+  if (fences_.empty()) fences_.push_back(make_fence(handle()));
+  OwnedFence owned = std::move(fences_.back());
+  fences_.pop_back();
+  const VkFence fence = owned.get();
   vk_check(vkResetFences(handle(), 1, &fence), "vkResetFences");
-  const char* call = "vkQueueSubmit";
   VkResult result = VK_SUCCESS;
   for (size_t i = 0; i < commands.size() && result == VK_SUCCESS; ++i) {
     const VkSubmitInfo info{
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands[i]};
     result = vkQueueSubmit(queue_, 1, &info, i + 1 == commands.size() ? fence : VK_NULL_HANDLE);
   }
-  if (result == VK_SUCCESS) {
-    call = "vkWaitForFences";
-    if (!facts_.is_cpu()) watch_fence(handle(), fence);
-    result = vkWaitForFences(handle(), 1, &fence, VK_TRUE, UINT64_MAX);
-  }
   if (result != VK_SUCCESS) vkDeviceWaitIdle(handle());
-  if (result != VK_SUCCESS) vk_check(result, call, label());
+  if (result != VK_SUCCESS) vk_check(result, "vkQueueSubmit", label());
+  return owned;
+}
+
+void Device::wait(OwnedFence owned) {
+  const VkFence fence = owned.get();
+  if (!facts_.is_cpu()) watch_fence(handle(), fence);
+  const VkResult result = vkWaitForFences(handle(), 1, &fence, VK_TRUE, UINT64_MAX);
+  if (result != VK_SUCCESS) vkDeviceWaitIdle(handle());
+  if (result != VK_SUCCESS) vk_check(result, "vkWaitForFences", label());
+  fences_.push_back(std::move(owned));
 }
 
 }  // namespace vkformer

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/vulkan/debug_names.h"
 #include "runtime/vulkan/instance.h"
@@ -53,16 +54,19 @@ class Device {
   uint64_t memory_free() const;
   /// What Backend::roomier_device() says, as things are now.
   std::string roomier_device(uint64_t bytes) const;
-  /// Submits the command buffers one by one and waits until the last is done. Throws Error; nothing runs any more then,
-  /// so what they use may be given back.
-  void run(std::span<const VkCommandBuffer> commands);
+  /// Submits the command buffers one by one and gives the fence that wait() takes. Throws Error; nothing runs any more
+  /// then, so what they use may be given back.
+  [[nodiscard]] OwnedFence submit(std::span<const VkCommandBuffer> commands);
+  /// Waits until the last of them is done. Throws Error like submit().
+  void wait(OwnedFence fence);
+  void run(std::span<const VkCommandBuffer> commands) { wait(submit(commands)); }
 
  private:
   std::shared_ptr<Instance> instance_;
   VkPhysicalDevice physical_ = nullptr;
   OwnedDevice device_;
   VkQueue queue_ = nullptr;
-  OwnedFence fence_;
+  std::vector<OwnedFence> fences_;  ///< of nothing that runs
   uint32_t queue_family_ = 0;
   int index_ = 0;
   bool statistics_ = false;

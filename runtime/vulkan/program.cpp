@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "runtime/recording.h"
 #include "runtime/tuning.h"
@@ -44,10 +45,23 @@ class VulkanProgram : public Program {
     context_->allocated_bytes += own_bytes();  // last: a program that fails gives everything back
   }
 
-  ~VulkanProgram() override { context_->allocated_bytes -= own_bytes(); }
+  ~VulkanProgram() override {
+    try {
+      if (std::erase(context_->started, this) > 0) submitted().wait();
+    } catch (const std::exception&) {  // nobody asked for what it ran, and nothing runs
+    }
+    context_->allocated_bytes -= own_bytes();
+  }
 
   void run() override {
-    const auto stay = context_->enter();
+    start();
+    finish();
+  }
+
+  void start() override {
+    const auto stay = context_->enter_beside();
+    finish();
+    if (recorded_version_ != workspace_->version() || segments_.size() == 0) context_->finish_all();
     if (recorded_version_ != workspace_->version()) {  // it has grown for another program
       workspace_->reserve(plan_.arena_blocks);
       record_commands();
@@ -56,20 +70,38 @@ class VulkanProgram : public Program {
       while (refuse_kernels()) plan_again();
       cut();
     }
-    const bool plain = plain_segments_.size() > 0 && counters_.runs % 2 == 1;
+    plain_ = plain_segments_.size() > 0 && counters_.runs % 2 == 1;
     if (guard_bytes_ > 0)
       for (const auto& block : workspace_->blocks()) context_->fill(*block, poison);
-    const double begin = steady_seconds();
-    const double seconds = (plain ? plain_segments_ : segments_).run();
+    alone_ = context_->started.empty();
+    context_->started.reserve(context_->started.size() + 1);  // nothing fails behind the submission
+    begin_ = steady_seconds();
+    submitted().submit();
+    context_->started.push_back(this);
+    if (timestamps_) finish();  // what is measured runs alone
+  }
+
+  void finish() override {
+    const auto stay = context_->enter_beside();
+    if (std::erase(context_->started, this) == 0) return;
+    submitted().wait();
+    // From the end of the run before where it waited for that.
+    const double begin = std::max(begin_, context_->last_end);
+    context_->last_end = steady_seconds();
+    const double seconds = context_->last_end - begin;
     counters_.seconds += seconds;
     if (timestamps_) {
       const RunTimes times{.begin = begin, .host = seconds};
-      plain ? timestamps_->keep_plain(times) : timestamps_->keep(times);
+      plain_ ? timestamps_->keep_plain(times) : timestamps_->keep(times);
     }
     ++counters_.runs;
-    // The first run includes the driver's compilation.
-    if (counters_.runs == 2 && segments_.learn_speed(commands_, seconds)) cut();
-    if (counters_.runs > 2 && !plain && segments_.slow_down(seconds)) cut();
+    // The first run includes the driver's compilation, others what was before them if the host came late to the end.
+    if (counters_.runs == 1 || !alone_) return;
+    if (!std::exchange(learned_, true)) {
+      if (segments_.learn_speed(commands_, seconds)) cut();
+    } else if (!plain_ && segments_.slow_down(seconds)) {
+      cut();
+    }
   }
 
   const MemoryPlan& plan() const override { return plan_; }
@@ -137,18 +169,43 @@ class VulkanProgram : public Program {
 
  protected:
   void write_bytes(Value input, std::span<const std::byte> data) override {
-    const auto stay = context_->enter();
+    const auto stay = context_->enter_beside();
+    if (const auto taken = taken_.find(input.id); taken != taken_.end()) {
+      context_->finish_all();  // the one that it is taken from, too
+      std::memcpy(taken->second.buffer->mapped().data() + taken->second.offset, data.data(), data.size());
+      return;
+    }
+    finish();
     const Place& place = plan_.values[static_cast<size_t>(input.id)];
     std::memcpy(step_->mapped().data() + place.offset, data.data(), data.size());
   }
   void read_bytes(Value output, std::span<std::byte> data) const override {
+    const auto stay = context_->enter_beside();
+    if (std::ranges::count(context_->started, this) > 0) context_->finish_all();
+    std::memcpy(data.data(), readback_->mapped().data() + readback_place(output).offset, data.size());
+  }
+  void take_bytes(Value input, Program& from, Value output) override {
     const auto stay = context_->enter();
-    const auto& outputs = graph_.outputs();
-    const auto i = static_cast<size_t>(std::find(outputs.begin(), outputs.end(), output) - outputs.begin());
-    std::memcpy(data.data(), readback_->mapped().data() + plan_.readback[i].offset, data.size());
+    const auto& given = dynamic_cast<const VulkanProgram&>(from);
+    taken_.insert_or_assign(input.id,
+                            Taken{given.readback_, static_cast<uint64_t>(given.readback_place(output).offset)});
+    record_commands();
   }
 
  private:
+  /// Where an input lies that is another program's output.
+  struct Taken {
+    std::shared_ptr<Buffer> buffer;
+    uint64_t offset = 0;
+  };
+
+  Segments& submitted() { return plain_ ? plain_segments_ : segments_; }
+
+  const Place& readback_place(Value output) const {
+    const auto& outputs = graph_.outputs();
+    return plan_.readback[static_cast<size_t>(std::ranges::find(outputs, output) - outputs.begin())];
+  }
+
   /// Beside the workspace.
   uint64_t own_bytes() const { return static_cast<uint64_t>(plan_.step_bytes + plan_.readback_bytes); }
 
@@ -187,6 +244,8 @@ class VulkanProgram : public Program {
     const double begin = steady_seconds();
     Placement placement;
     for (const Place& place : plan_.values) placement.values.push_back(resolve(place));
+    for (const auto& [input, taken] : taken_)
+      placement.values[static_cast<size_t>(input)].address = taken.buffer->address() + taken.offset;
     for (const Place& place : plan_.scratch) placement.scratch.push_back(resolve(place));
     commands_ = record_graph(graph_, context_->device.facts(), context_->pipeline_source(), plan_, placement,
                              readback_->address());
@@ -264,6 +323,8 @@ class VulkanProgram : public Program {
       if (block && inside(*block)) return {block->handle(), region.address - block->address()};
     for (const Buffer* buffer : {step_.get(), readback_.get()})
       if (inside(*buffer)) return {buffer->handle(), region.address - buffer->address()};
+    for (const auto& [input, taken] : taken_)
+      if (inside(*taken.buffer)) return {taken.buffer->handle(), region.address - taken.buffer->address()};
     for (size_t i = 0; store_ && i < store_->layout().blocks().size(); ++i) {
       const Buffer& block = store_->block(static_cast<int>(i));
       if (inside(block)) return {block.handle(), region.address - block.address()};
@@ -279,13 +340,19 @@ class VulkanProgram : public Program {
   PlanOptions options_;
   std::optional<Tuning> tuning_;  ///< of options_
   MemoryPlan plan_;
-  std::unique_ptr<Buffer> step_, readback_;
+  std::unique_ptr<Buffer> step_;
+  std::shared_ptr<Buffer> readback_;
+  std::map<int, Taken> taken_;  ///< by input
   std::vector<Command> commands_;
   Segments segments_;
   Segments plain_segments_;  ///< without timestamps; none unless their cost is asked for
   std::unique_ptr<Timestamps> timestamps_;
   uint64_t recorded_version_ = 0;  ///< of the workspace
   Counters counters_;
+  double begin_ = 0;      ///< of the last submission, on the host's steady clock
+  bool alone_ = false;    ///< it had none before it in the queue
+  bool plain_ = false;    ///< it was that of plain_segments_
+  bool learned_ = false;  ///< a run has told of the speed
 };
 
 }  // namespace

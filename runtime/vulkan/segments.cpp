@@ -1,7 +1,6 @@
 #include "runtime/vulkan/segments.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <utility>
 
@@ -109,12 +108,12 @@ void Segments::clear() {
   submissions_.clear();
 }
 
-double Segments::run() {
-  const auto start = std::chrono::steady_clock::now();
+void Segments::submit() {
   check(!buffers_.empty(), "this program could not be recorded; make it anew");
-  context_.device.run(buffers_);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  submitted_ = context_.device.submit(buffers_);
 }
+
+void Segments::wait() { context_.device.wait(std::move(submitted_)); }
 
 void Segments::cut(std::span<const Command> commands, const Lookup& lookup, const Timestamps* timestamps) {
   clear();

@@ -61,8 +61,9 @@ class Segments {
   size_t size() const { return buffers_.size(); }
   /// By command: the number of the submission that it begins in.
   const std::vector<size_t>& submissions() const { return submissions_; }
-  /// Submits them all and waits until they are done; gives the seconds that took.
-  double run();
+  /// Submits them all; wait() then waits until they are done. Nothing of this object may change in between.
+  void submit();
+  void wait();
   /// Whether `seconds`, which all commands took, show that segments are far from the budget; then they are to be cut
   /// again. What a run takes is also the guess for programs to come, unless a longer one has told: in a short one the
   /// way to the device and back is most of it.
@@ -84,6 +85,7 @@ class Segments {
 
   VulkanContext& context_;
   std::vector<VkCommandBuffer> buffers_;
+  OwnedFence submitted_;
   std::vector<size_t> submissions_;
   double longest_ = 0;     ///< seconds of a segment, estimated when they were cut
   double cut_factor_ = 1;  ///< seconds for a unit of estimated cost, as guessed then
