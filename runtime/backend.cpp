@@ -152,7 +152,7 @@ void Program::take_input(const std::string& input, Program& from, const std::str
 }
 
 void Program::take_bytes(Value input, Program&, Value) {
-  fail("nothing runs input '{}' of this program", graph_.info(input).name);
+  fail("input '{}' of this program can't be another's output", graph_.info(input).name);
 }
 
 std::vector<int32_t> Program::read_ints(const std::string& output) const {

@@ -130,6 +130,20 @@ int64_t PlainSearch::choices() const {
   return choices_of(config_.do_sample && config_.temperature != 0 ? config_.top_k : 1);
 }
 
+SamplingSettings PlainSearch::settings() const {
+  return {.temperature = config_.temperature,
+          .top_k = config_.top_k,
+          .top_p = config_.top_p,
+          .min_p = config_.min_p,
+          .temperature_last = config_.temperature_last,
+          .seed = config_.seed};
+}
+
+std::optional<TextDraws> PlainSearch::draws() const {
+  if (!config_.do_sample || config_.temperature == 0 || ids_.size() > 1) return {};
+  return TextDraws{.settings = settings(), .draw = first_draw(0, 0), .tokens = std::ssize(ids_[0]) - generated_};
+}
+
 void PlainSearch::advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) {
   const size_t width = logits.size() / beams_;
   char all = 1;
@@ -164,17 +178,8 @@ void PlainSearch::advance_row(size_t source, size_t row, std::span<const float> 
   ended_[row] = 1;
   if (best == logits.end() || *best == impossible) return check_not_ended_early(is_whole(row));
   auto token = static_cast<int32_t>(best - logits.begin());
-  if (config_.do_sample) {
-    const SamplingSettings settings{.temperature = config_.temperature,
-                                    .top_k = config_.top_k,
-                                    .top_p = config_.top_p,
-                                    .min_p = config_.min_p,
-                                    .temperature_last = config_.temperature_last,
-                                    .seed = config_.seed};
-    const uint64_t number = numbers_[source] * beams_ + row % beams_;
-    const uint64_t draw = number << 32 | static_cast<uint64_t>(generated_ - 1);
-    token = sample(logits, settings, draw);
-  }
+  if (config_.do_sample)
+    token = sample(logits, settings(), first_draw(source, row) | static_cast<uint64_t>(generated_ - 1));
   if (!ids.empty()) token = ids[static_cast<size_t>(token)];
   ids_[row].push_back(token);
   step_.tokens[row] = token;

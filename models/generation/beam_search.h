@@ -9,6 +9,7 @@
 //   }
 
 #include <memory>
+#include <optional>
 
 #include "models/generation/logits_rules.h"
 #include "models/generation/sampling.h"
@@ -42,6 +43,8 @@ class Search {
   std::span<const int32_t> ids(int64_t row) const { return ids_[static_cast<size_t>(row)]; }
   /// How many of each row's tokens below usable(), the likeliest first, advance() needs to see; 0: all tokens.
   virtual int64_t choices() const { return 0; }
+  /// How the tokens of a search with one row are drawn; nothing: they are not.
+  virtual std::optional<TextDraws> draws() const { return {}; }
   /// See LogitsRules::usable().
   int64_t usable() const { return rules_.usable(); }
   /// `source` ends after so many tokens, from 1 to what the config allows, however long the others may become.
@@ -89,9 +92,13 @@ class PlainSearch final : public Search {
   PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
   /// One for the likeliest token, top_k for a draw from so many, and what rules may ban, where none changes scores.
   int64_t choices() const override;
+  std::optional<TextDraws> draws() const override;
 
  private:
   void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) override;
+  /// The number of a row's first draw.
+  uint64_t first_draw(size_t source, size_t row) const { return (numbers_[source] * beams_ + row % beams_) << 32; }
+  SamplingSettings settings() const;
   void advance_row(size_t source, size_t row, std::span<const float> logits, std::span<const int32_t> ids);
   std::vector<Hypothesis> best_of(size_t source) const override;
 

@@ -51,7 +51,9 @@ void Generator::prepare(int64_t prompt) {
   if (model_.has_encoder()) encoder();
   // The largest first: the workspace need not grow.
   for (const RunShape& run : prompt_runs(model_, shape_, std::span(&prompt, 1)) | std::views::reverse) program_of(run);
-  if (prompt + 1 < shape_.capacity) program_of(1);  // the prompt's own logits give one more token
+  if (prompt + 1 >= shape_.capacity) return;  // the prompt's own logits give one more token
+  program_of(1);
+  if (runs_ahead()) decode_pair();
 }
 
 Program& Generator::encoder() {
@@ -67,6 +69,18 @@ Program& Generator::program_of(const RunShape& run) {
     program = backend_.compile(build_generation(model_, shape, run, &backend_.facts()), store_, {}, workspace_);
   }
   return *program;
+}
+
+bool Generator::runs_ahead() const {
+  return may_run_ahead_ && !all_logits_ && !backend_.profiles() && can_run_ahead(model_, shape_);
+}
+
+DecodePair& Generator::decode_pair() {
+  if (!pair_) {
+    auto second = backend_.compile(build_generation(model_, shape_, 1, &backend_.facts()), store_, {}, workspace_);
+    pair_ = std::make_unique<DecodePair>(program_of(1), std::move(second), shape_.choices > 1 ? "drawn" : "choices");
+  }
+  return *pair_;
 }
 
 void Generator::encode(std::span<const int32_t> source, std::span<const int32_t> mask) {
@@ -87,6 +101,7 @@ void Generator::encode(std::span<const int32_t> source, std::span<const int32_t>
       source_mask_[r * most + i] = mask.empty() || mask[r * length + i] != 0;
     }
   write_feed(encoder(), {{"source", ids}, {"source_mask", source_mask_}, {"position", std::vector<int32_t>{0}}});
+  forget_ahead();
   encoder_->run();
   encoded_ = true;
 }
@@ -97,6 +112,7 @@ void Generator::encode(std::span<const float> frames) {
         "{} values were given; this {} model's sources have {}", frames.size(), model_.family,
         source.shape.to_string());
   write_feed(encoder(), {{"source", frames}, {"position", std::vector<int32_t>{0}}});
+  forget_ahead();
   encoder_->run();
   encoded_ = true;
 }
@@ -107,17 +123,30 @@ void Generator::check_tokens(std::span<const int32_t> tokens) const {
           model_.vocabulary);
 }
 
+void Generator::check_room(int64_t positions) const {
+  check(position_ + positions <= shape_.capacity, "{} positions are taken, {} more don't fit into the context of {}",
+        position_, positions, shape_.capacity);
+}
+
+void Generator::write_position(Program& program, int64_t position) {
+  write_feed(program, {{"position", std::vector<int32_t>{static_cast<int32_t>(position)}}});
+  if (!model_.has_encoder()) return;
+  check(encoded_, "there is no source yet; call encode() before the decoder");
+  if (model_.masks_sources()) program.write("source_mask", source_mask_);
+}
+
 void Generator::write_inputs(Program& program, std::span<const int32_t> tokens, int64_t positions) {
+  forget_ahead();
   check_tokens(tokens);
   const auto rows = static_cast<size_t>(shape_.rows), length = tokens.size() / rows;
-  check(position_ + static_cast<int64_t>(length) <= shape_.capacity,
-        "{} positions are taken, {} more don't fit into the context of {}", position_, length, shape_.capacity);
+  check_room(static_cast<int64_t>(length));
   std::vector<int32_t> ids(rows * static_cast<size_t>(positions), 0), first;
   for (size_t r = 0; r < rows; ++r) {
     for (size_t i = 0; i < length; ++i) ids[r * static_cast<size_t>(positions) + i] = tokens[r * length + i];
     if (shape_.left_padded) first.push_back(static_cast<int32_t>(position_) - pads_[r]);
   }
-  write_feed(program, {{"ids", ids}, {"position", std::vector<int32_t>{static_cast<int32_t>(position_)}}});
+  write_feed(program, {{"ids", ids}});
+  write_position(program, position_);
   if (shape_.left_padded) write_feed(program, {{"mask", mask_}, {"first_positions", first}});
   if (model_.recurrent) {
     // States take nothing of what pads a row in front, or the program behind.
@@ -127,10 +156,6 @@ void Generator::write_inputs(Program& program, std::span<const int32_t> tokens, 
         texts[r * static_cast<size_t>(positions) + i] =
             !shape_.left_padded || position_ + static_cast<int64_t>(i) >= pads_[r];
     program.write("texts", texts);
-  }
-  if (model_.has_encoder()) {
-    check(encoded_, "there is no source yet; call encode() before the decoder");
-    if (model_.masks_sources()) program.write("source_mask", source_mask_);
   }
 }
 
@@ -146,6 +171,10 @@ std::vector<float> Generator::run(const RunShape& shape, std::span<const int32_t
   }
   position_ += length;  // whether it fails or not: states have moved then
   program.run();
+  return results_of(program);
+}
+
+std::vector<float> Generator::results_of(const Program& program) {
   std::vector<float> logits = program.read("logits");
   choices_.clear();
   if (shape_.choices == 0 || all_logits_) return logits;
@@ -153,7 +182,7 @@ std::vector<float> Generator::run(const RunShape& shape, std::span<const int32_t
   if (!shape_.log_probabilities) return logits;
   const std::vector<float> largest = program.read("largest_probability");
   const auto count = static_cast<size_t>(shape_.choices);
-  for (size_t r = 0; r < rows; ++r) {
+  for (size_t r = 0; r < static_cast<size_t>(shape_.rows); ++r) {
     const double log_sum = static_cast<double>(logits[r * count]) - std::log(static_cast<double>(largest[r]));
     for (float& logit : std::span(logits).subspan(r * count, count))
       logit = static_cast<float>(static_cast<double>(logit) - log_sum);
@@ -184,8 +213,7 @@ std::vector<float> Generator::prefill(std::span<const int32_t> prompts, std::spa
 std::vector<float> Generator::append(std::span<const int32_t> tokens) {
   check(shape_.rows == 1 && !shape_.left_padded, "tokens are appended to one row, not to {}", shape_.rows);
   check(!tokens.empty(), "there is no token to append");
-  check(position_ + std::ssize(tokens) <= shape_.capacity,
-        "{} positions are taken, {} more don't fit into the context of {}", position_, tokens.size(), shape_.capacity);
+  check_room(std::ssize(tokens));
   return run_prompts(tokens);
 }
 
@@ -194,8 +222,7 @@ std::vector<float> Generator::extend(std::span<const int32_t> tokens) {
         "{} tokens can't extend {} rows", tokens.size(), shape_.rows);
   // Padding keeps the number of programs small, and of pipelines, which know how many rows they have.
   const auto positions = static_cast<int64_t>(std::bit_ceil(tokens.size()));
-  check(position_ + positions <= shape_.capacity, "{} positions are taken, {} more don't fit into the context of {}",
-        position_, positions, shape_.capacity);
+  check_room(positions);
   const RunShape shape(positions, 0, true);
   last_extension_ = &program_of(shape);
   std::vector<float> logits = run(shape, tokens);
@@ -330,10 +357,19 @@ void Generator::rewind(int64_t position) {
 std::vector<float> Generator::decode(std::span<const int32_t> tokens) {
   check(tokens.size() == static_cast<size_t>(shape_.rows), "{} tokens were given for {} rows", tokens.size(),
         shape_.rows);
-  return run(1, tokens);
+  if (!runs_ahead()) return run(1, tokens);
+  check_tokens(tokens);
+  check_room(1);
+  const int64_t position = position_++;  // whether it fails or not
+  const auto write_inputs_at = [this](Program& program, int64_t at) {
+    write_position(program, at);
+    if (shape_.choices > 1) write_draw(program, draws_, at, shape_.choices);
+  };
+  return results_of(decode_pair().run(tokens[0], position, position_ < shape_.capacity, write_inputs_at));
 }
 
 void Generator::reorder(std::span<const int32_t> parents) {
+  forget_ahead();
   if (!reorder_)
     reorder_ = backend_.compile(build_reorder(store_->layout(), caches_, states_, shape_.rows), store_, {}, workspace_);
   reorder_->write("parents", parents);

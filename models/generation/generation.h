@@ -2,6 +2,7 @@
 // Text generation: the prompt through one recorded program (prefill), then one token at a time through another
 // (decode), over a key-value cache that stays on the device. With an encoder, that runs once before.
 
+#include "models/generation/decode_pair.h"
 #include "models/generation/generation_plan.h"
 
 namespace vkformer {
@@ -64,13 +65,27 @@ class Generator {
   /// As if nothing from `position` on had been run. Throws Error for one that it can't go back to.
   void rewind(int64_t position);
   /// As if one more had been run: another program writes it to the caches.
-  void skip_one() { ++position_; }
+  void skip_one() {
+    forget_ahead();
+    ++position_;
+  }
   /// Runs further tokens of the one row there is, in one run, and gives the logits after each: as many rows as tokens,
   /// and of choices() likewise. There must be room for a power of two of them. Throws Error like prefill().
   std::vector<float> extend(std::span<const int32_t> tokens);
-  /// Appends one token to each row and gives the logits after it.
+  /// Appends one token to each row and gives the logits after it. Of one row with choices the device begins the next
+  /// run by itself, with the token that it expects; if another one is appended, or anything else is called, that run
+  /// was in vain. Not where runs are profiled.
   std::vector<float> decode(std::span<const int32_t> tokens);
   std::vector<float> decode(int32_t token) { return decode(std::span(&token, 1)); }
+  /// false: the device waits for each token.
+  void run_ahead(bool on) { may_run_ahead_ = on; }
+  /// How it expects the tokens of the text that follows: Search::draws(); nothing: the likeliest ones.
+  void expect(const std::optional<TextDraws>& draws) { draws_ = draws; }
+  AheadCounts ahead() const { return pair_ ? pair_->counts() : AheadCounts{}; }
+  /// To be called when another program has changed the caches.
+  void forget_ahead() {
+    if (pair_) pair_->forget();
+  }
   /// Row r goes on from what was row parents[r] (beam search).
   void reorder(std::span<const int32_t> parents);
   /// A program over its weights and caches, which runs when none of its own does.
@@ -85,13 +100,20 @@ class Generator {
  private:
   Program& encoder();
   Program& program_of(const RunShape& run);
+  /// Whether decode() lets two programs run in turns.
+  bool runs_ahead() const;
+  DecodePair& decode_pair();
   void check_tokens(std::span<const int32_t> tokens) const;
+  void check_room(int64_t positions) const;
   std::vector<float> run(const RunShape& shape, std::span<const int32_t> tokens);
+  std::vector<float> results_of(const Program& program);
   std::vector<float> run_prompts(std::span<const int32_t> tokens);
   /// Calls `run` with what lies in a program of that shape: the tokens of all rows, and where in a row they begin.
   void for_pieces(std::span<const int32_t> tokens,
                   const std::function<void(const RunShape& shape, std::span<const int32_t> piece, size_t begin)>& run);
   void write_inputs(Program& program, std::span<const int32_t> tokens, int64_t positions);
+  /// .. those that no token is in.
+  void write_position(Program& program, int64_t position);
   Program& scoring_program(const Scoring& scoring, const RunShape& run);
 
   Backend& backend_;
@@ -102,10 +124,12 @@ class Generator {
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;  ///< of all programs
   std::vector<int32_t> mask_, pads_, source_mask_, choices_;
-  bool encoded_ = false, all_logits_ = false;
+  bool encoded_ = false, all_logits_ = false, may_run_ahead_ = true;
   // Two of each: with the shape's choices, and of all logits.
   std::map<RunShape, std::unique_ptr<Program>> prefills_[2];
   std::unique_ptr<Program> decode_[2];
+  std::unique_ptr<DecodePair> pair_;  ///< of which decode_[0] is the first
+  std::optional<TextDraws> draws_;
   std::map<std::pair<Scoring, RunShape>, std::unique_ptr<Program>> scoring_;
   const Program *last_prefill_ = nullptr, *last_extension_ = nullptr;
   std::unique_ptr<Program> encoder_, reorder_;

@@ -16,6 +16,7 @@
 #include "shaders/attention/attention.h"
 #include "shaders/cast/cast.h"
 #include "shaders/cross_entropy/cross_entropy.h"
+#include "shaders/draw/draw.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/rows/rows.h"
@@ -135,6 +136,10 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, const Ru
     const TopK choices = top_k(graph, usable(logits), shape.choices);
     graph.mark_output(choices.values, "logits");
     graph.mark_output(choices.indices, "choices");
+    if (run.positions == 1 && shape.choices > 1 && can_run_ahead(model, shape))
+      graph.mark_output(draw(graph, choices.values, choices.indices, graph.input("draw", {1, 5}),
+                             graph.input("draw_count", {1}, DType::i32)),
+                        "drawn");
     // The host takes the others' from this one's, which is large enough for a logarithm.
     if (shape.log_probabilities)
       graph.mark_output(top_k(graph, usable(softmax(graph, logits)), 1).values, "largest_probability");
@@ -142,6 +147,10 @@ Graph build_generation(const Model& model, const GeneratorShape& shape, const Ru
     graph.mark_output(logits, "logits");
   }
   return finished(std::move(graph), model, shape, device);
+}
+
+bool can_run_ahead(const Model& model, const GeneratorShape& shape) {
+  return shape.rows == 1 && shape.choices > 0 && !shape.log_probabilities && !shape.left_padded && !model.recurrent;
 }
 
 std::string scoring_part(const char* name, int64_t part) { return fmt::format("{} {}", name, part); }

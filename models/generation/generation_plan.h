@@ -70,6 +70,9 @@ struct RunShape {
 /// One run; with a device, fused for it and with operands for its matrix cores (runtime/passes).
 Graph build_generation(const Model& model, const GeneratorShape& shape, const RunShape& run,
                        const DeviceFacts* device = nullptr);
+/// Whether the device may go on with a token that it chose by itself. Runs of one token then have "drawn" [1, 1] where
+/// there are choices to draw from, by their inputs "draw" [1, 5] and "draw_count" [1] (shaders/draw/draw.h).
+bool can_run_ahead(const Model& model, const GeneratorShape& shape);
 /// What a run tells of each of its positions.
 struct Scoring {
   bool all_logits = false;  ///< else of one token, and of the likeliest

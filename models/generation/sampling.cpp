@@ -72,8 +72,8 @@ double weight_of(float logit, float highest, double temperature) {
   return std::exp((static_cast<double>(logit) - static_cast<double>(highest)) / temperature);
 }
 
-/// Draws from `tokens`, the likeliest first. Nothing where the token may be one beyond them: not where they are `whole`,
-/// all that may be drawn.
+/// Draws from `tokens`, the likeliest first. Nothing where the token may be one beyond them: not where they are
+/// `whole`, all that may be drawn.
 std::optional<int32_t> drawn(std::span<const float> logits, std::vector<uint64_t> tokens, bool whole,
                              const SamplingSettings& settings, uint64_t draw) {
   const float highest = logits[id_of(tokens.front())];
@@ -108,8 +108,7 @@ std::optional<int32_t> drawn(std::span<const float> logits, std::vector<uint64_t
     keep(static_cast<size_t>(unlikely - weights.begin()));
   }
   if (settings.temperature_last) weigh(settings.temperature);
-  constexpr uint32_t sampling_stream = 0x73616d70;  // apart from the streams of dropout and initialisation
-  double target = uniform(settings.seed, sampling_stream, draw) * total;
+  double target = place_of(settings, draw) * total;
   for (size_t i = 0; i < tokens.size(); ++i)
     if ((target -= weights[i]) < 0) return static_cast<int32_t>(id_of(tokens[i]));
   if (!whole) return std::nullopt;
@@ -117,6 +116,11 @@ std::optional<int32_t> drawn(std::span<const float> logits, std::vector<uint64_t
 }
 
 }  // namespace
+
+double place_of(const SamplingSettings& settings, uint64_t draw) {
+  constexpr uint32_t sampling_stream = 0x73616d70;  // apart from the streams of dropout and initialisation
+  return uniform(settings.seed, sampling_stream, draw);
+}
 
 int32_t sample(std::span<const float> logits, const SamplingSettings& settings, uint64_t draw) {
   size_t first = 0;

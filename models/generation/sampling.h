@@ -16,6 +16,17 @@ struct SamplingSettings {
   uint32_t seed = 0;
 };
 
+/// Those of one text: behind so many of its tokens the first draw is made, number `draw`, and one behind each that
+/// follows.
+struct TextDraws {
+  SamplingSettings settings;
+  uint64_t draw = 0;
+  int64_t tokens = 0;
+};
+
+/// Where among what may be drawn that draw falls, from 0 to 1.
+double place_of(const SamplingSettings& settings, uint64_t draw);
+
 /// Chooses a token: temperature, then top-k, then top-p (nucleus), then min-p (no token less than min_p times as likely
 /// as the likeliest), then a draw that depends only on (seed, draw). With temperature_last the temperature comes before
 /// the draw.

@@ -60,6 +60,7 @@ std::vector<float> SessionGroup::append(std::span<const Next> next, bool all_log
     steps.write("texts", texts);
   }
   for (const Next& one : next) members_[one.session].session.will_append();
+  for (Member& member : members_) member.generator.forget_ahead();  // a key of each row is written
   steps.run();
   const std::vector<float> all = steps.read("logits");
   const bool chosen = shape_.choices > 0 && !all_logits;

@@ -10,6 +10,7 @@ namespace vkformer {
 Speculation::Speculation(Generator& generator, GenerationSession& session, Drafter* drafter, size_t most)
     : generator_(generator), session_(session), drafter_(drafter), most_(most) {
   check(!drafter || generator.can_rewind(), "this model keeps states, which can't go back to where a guess failed");
+  if (drafter) generator.run_ahead(false);  // in vain before each guess
 }
 
 std::optional<int32_t> Speculation::step(std::span<const int32_t> text, const Choose& choose) {

@@ -3,12 +3,14 @@
 # when nothing fails, same_NAME compares with that, and after_NAME, after a failure, sees that nothing is lost and goes on
 # as a user would. Sourced by tests/faults/walk.sh.
 
-commands=(train resume generate convert convert_to_gguf convert_from_gguf verify conform)
+commands=(train resume generate generate_ahead convert convert_to_gguf convert_from_gguf verify conform)
 train="--data text.txt --batch 2 --warmup 1 --checkpoint-every 2 --evaluate-every 2 --keep-best loss --quiet"
 declare -A command=(
   [train]="train model.json $train --iterations 3 --out run"
   [resume]="train --resume --out run --iterations 5 --quiet"
   [generate]="generate base -p the --temp 0 -n 3 --quiet"
+  # As a GPU does: a run is under way while the one before it is waited for.
+  [generate_ahead]="generate base -p t --temp 0 -n 5 --quiet --facts $fixtures/../facts/nvidia-172.json"
   [convert]="convert base new --quiet"
   [convert_to_gguf]="convert $fixtures/mistral new.gguf --weights q8_0 --quiet"
   [convert_from_gguf]="convert base.gguf new --quiet"
@@ -72,6 +74,10 @@ prepare_generate() { :; }
 keep_generate() { keep_printed; }
 same_generate() { same_printed; }
 after_generate() { again_printed generate; }
+prepare_generate_ahead() { :; }
+keep_generate_ahead() { keep_printed; }
+same_generate_ahead() { same_printed; }
+after_generate_ahead() { again_printed generate_ahead; }
 prepare_verify() { :; }
 keep_verify() { keep_printed; }
 same_verify() { same_printed; }

@@ -68,6 +68,7 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
   const auto store = make_model_store(backend, model);
   initialize(*store, model.parameters, 1);
   Generator generator(backend, model, store, shape);
+  generator.run_ahead(flags.run_ahead);
   for (int64_t length : flags.prompts) {
     if (length == 0) continue;
     const auto prompt = some_ids(length, model.vocabulary);
@@ -79,7 +80,10 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
     if (count == 0) continue;
     report(measure(backend, fmt::format("tg{}", count), static_cast<double>(count), flags.repetitions, [&] {
       generator.prefill(std::vector<int32_t>{0});
-      for (int64_t i = 0; i < count; ++i) generator.decode(static_cast<int32_t>(i % model.vocabulary));
+      for (int64_t i = 0; i < count; ++i) {
+        const auto choices = generator.choices();  // as a greedy search takes them
+        generator.decode(choices.empty() ? static_cast<int32_t>(i % model.vocabulary) : choices.front());
+      }
     }));
   }
   if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());

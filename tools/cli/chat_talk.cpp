@@ -45,6 +45,7 @@ void ChatTalk::answer(const AnswerText::Emit& emit, const std::function<void()>&
   if (on_prompt) on_prompt();
   const GenerationConfig config = config_for_prompt();
   const auto search = make_search(config, {prompt_}, vocabulary_);
+  generator_.expect(search->draws());
   std::string text;
   AnswerText answer(tokenizer_, prompt_, marks_, [&](const std::string& piece, bool thought) {
     if (!thought) text += piece;

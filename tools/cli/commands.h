@@ -207,6 +207,7 @@ struct BenchFlags {
   std::vector<int64_t> prompts{64}, tokens{32};
   int64_t texts = 1;              ///< generated side by side, beside one alone
   int64_t draft_tokens = 0;       ///< guesses that are checked, in runs of each number of rows up to theirs
+  bool run_ahead = true;          ///< when generating one
   std::string dtype;              ///< of weights when generating; empty: f32, or as filed
   std::string cache_dtype;        ///< as of GenerateFlags
   std::string precision = "f32";  ///< when training

@@ -49,6 +49,14 @@ std::string text_of(const nlohmann::json& program, const Program& made, bool roo
       "recorded {} dispatches in all; {} device allocations so far\n",
       c.runs, program["host"]["runs"].get<size_t>(), c.commands.dispatches, c.commands.barriers, c.segments,
       c.recorded_dispatches, c.allocations);
+  if (program["device"].is_object() && program["between"].is_object()) {
+    const double host = program["host"]["median"], device = program["device"]["median"],
+                 between = program["between"]["median"];
+    text += fmt::format(
+        "of {:.1f} us from run to run {:.1f} are the device's, {:.1f} until the host knows, {:.1f} till "
+        "the next run\n",
+        host + between, device, host - device, between);
+  }
   for (const auto& line : program["advice"]) text += fmt::format("* {}\n", line.get<std::string>());
   return text;
 }

@@ -37,6 +37,7 @@ void TextWriter::begin() {
 WrittenText TextWriter::write(uint64_t number, const std::function<void(const std::string&)>& emit) {
   const auto search = make_search(config_, {prompt_}, vocabulary_);
   search->set_number(0, number);
+  generator_.expect(search->draws());
   const auto continuation = tokenizer_.stream(prompt_);
   WrittenText text;
   const auto add = [&](const std::string& piece) {

@@ -145,6 +145,10 @@ void add_bench(CLI::App& app) {
       ->check(not_negative())
       ->capture_default_str();
   add_rows(*command, flags->texts, flags->draft_tokens);
+  command->add_flag(
+      "!--no-run-ahead", flags->run_ahead,
+      "the device begins no token before the host has chosen the one before it: what that takes longer is "
+      "the host's part of a token");
   command->add_option("-b,--batch", flags->batch, "sequences of a training step; 0: no training")
       ->check(not_negative())
       ->capture_default_str();
@@ -177,8 +181,8 @@ void add_bench(CLI::App& app) {
       "--roof", flags->roof, "measure what the device can do at most, and keep it: profiles then show shares of it");
   roof->excludes(op);
   for (const char* output : {"--output", "--json"}) op->excludes(command->get_option(output));
-  for (const char* of_models : {"--model", "--prompt", "--tokens", "--texts", "--draft-tokens", "--batch", "--dtype",
-                                "--cache-dtype", "--precision", "--profile"}) {
+  for (const char* of_models : {"--model", "--prompt", "--tokens", "--texts", "--draft-tokens", "--no-run-ahead",
+                                "--batch", "--dtype", "--cache-dtype", "--precision", "--profile"}) {
     op->excludes(command->get_option(of_models));
     roof->excludes(command->get_option(of_models));
   }
