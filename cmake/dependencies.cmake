@@ -14,6 +14,10 @@ find_package(SentencePiece REQUIRED)
 # Files of audio, and audio at another rate. Not fetched: every distribution has them.
 find_package(SndFile REQUIRED)
 find_package(SampleRate REQUIRED)
+# Pictures. Not fetched: every distribution has them.
+find_package(TurboJPEG REQUIRED)
+find_package(PNG REQUIRED)
+find_package(WebP REQUIRED)
 # Fourier transforms in double are one header of kissfft, so users of the installed library do not need it.
 find_path(KissFFT_INCLUDE_DIR kissfft/kissfft.hh)
 mark_as_advanced(KissFFT_INCLUDE_DIR)

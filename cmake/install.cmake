@@ -15,5 +15,6 @@ configure_package_config_file(cmake/vkformerConfig.cmake.in "${PROJECT_BINARY_DI
                               INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/vkformerConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/vkformerConfig.cmake" "${PROJECT_BINARY_DIR}/vkformerConfigVersion.cmake"
-              cmake/FindSentencePiece.cmake cmake/FindSndFile.cmake cmake/FindSampleRate.cmake DESTINATION "${package_dir}")
+              cmake/FindSentencePiece.cmake cmake/FindSndFile.cmake cmake/FindSampleRate.cmake
+              cmake/FindTurboJPEG.cmake cmake/FindWebP.cmake DESTINATION "${package_dir}")
 install(EXPORT vkformerTargets NAMESPACE vkformer:: DESTINATION "${package_dir}")

@@ -22,7 +22,8 @@ system_id() {
 # What this system's packages are called, one a line: NAME, or NAME MINIMUM where an older one does not do.
 wanted_packages() {
   printf '%s\n' "cmake 3.25" ninja-build g++ libvulkan-dev glslang-tools libfmt-dev libcli11-dev nlohmann-json3-dev \
-    libicu-dev libsentencepiece-dev libsndfile1-dev libsamplerate0-dev libkissfft-dev libmicrohttpd-dev "catch2 3"
+    libicu-dev libsentencepiece-dev libsndfile1-dev libsamplerate0-dev libkissfft-dev libturbojpeg0-dev libpng-dev \
+    libwebp-dev libmicrohttpd-dev "catch2 3"
   # Mesa 22 of Debian 12 runs the same shaders several times slower.
   if [[ $1 == debian:12 ]]; then echo "mesa-vulkan-drivers 25"; else echo mesa-vulkan-drivers; fi
   # For sanitizers and coverage-guided fuzzing; for trainings in several processes; for the Python module.
@@ -103,6 +104,8 @@ This system is none of Debian 12, Debian 13 and Ubuntu 24.04. Install these, the
   SentencePiece >= 0.1.97 with its headers (libsentencepiece-dev, sentencepiece-devel or sentencepiece)
   libsndfile, libsamplerate and kissfft with their headers (libsndfile1-dev, libsamplerate0-dev and libkissfft-dev;
     libsndfile-devel, libsamplerate-devel and kissfft-devel; or libsndfile, libsamplerate and kissfft)
+  libjpeg-turbo, libpng and libwebp with their headers (libturbojpeg0-dev, libpng-dev and libwebp-dev; turbojpeg-devel,
+    libpng-devel and libwebp-devel; or libjpeg-turbo, libpng and libwebp)
   libmicrohttpd with its headers (libmicrohttpd-dev, libmicrohttpd-devel or libmicrohttpd), for `vkformer serve` alone
   Open MPI or MPICH with its headers (libopenmpi-dev, openmpi-devel or openmpi), for trainings in several processes alone
   Python >= 3.9 with its headers, numpy and pybind11 >= 2.10, for the Python module alone

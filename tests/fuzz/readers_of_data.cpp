@@ -11,6 +11,8 @@
 #include "models/data/prompt_rows.h"
 #include "models/data/questions.h"
 #include "models/data/tagged_texts.h"
+#include "models/images/image_file.h"
+#include "models/images/image_processor.h"
 #include "tests/fuzz/readers.h"
 
 namespace fuzz {
@@ -70,8 +72,22 @@ void read_mel_settings(std::string_view data) {
   require(std::ssize(features) == settings.frames() * settings.mels);
 }
 
-constexpr Reader readers[] = {
-    {"data", read_data}, {"chat", read_chat}, {"sound", read_sound}, {"mel_settings", read_mel_settings}};
+void read_picture(std::string_view data) {
+  const Image image = read_image(std::as_bytes(std::span(data)), "picture", 1 << 22);
+  require(std::ssize(image.rgb) == 3 * image.width * image.height);
+}
+
+void read_image_settings(std::string_view data) {
+  const ImageProcessor processor =
+      ImageProcessor::from_folder(written("image/preprocessor_config.json", data).parent_path());
+  if (processor.height() * processor.width() > 1 << 20) return;  // takes long
+  const Image image{7, 5, std::vector<uint8_t>(105, 100)};
+  require(std::ssize(processor.pixels(image)) == 3 * processor.height() * processor.width());
+}
+
+constexpr Reader readers[] = {{"data", read_data},       {"chat", read_chat},
+                              {"sound", read_sound},     {"mel_settings", read_mel_settings},
+                              {"picture", read_picture}, {"image_settings", read_image_settings}};
 
 }  // namespace
 

@@ -90,6 +90,9 @@ write("chat", [{"role": "system", "content": "Be brief."}, {"role": "user", "con
 write("mel_settings", {"feature_extractor": {"chunk_length": 1, "dither": 0.0, "feature_extractor_type": "WhisperFeatureExtractor",
                                              "feature_size": 8, "hop_length": 160, "n_fft": 400, "padding_value": 0.0,
                                              "sampling_rate": 16000}})
+write("image_settings", {"image_processor_type": "CLIPImageProcessor", "do_center_crop": True, "size": {"shortest_edge": 8},
+                         "crop_size": {"height": 7, "width": 6}, "resample": 3, "image_mean": [0.5, 0.4, 0.3],
+                         "image_std": [0.5, 0.5, 0.5], "rescale_factor": 0.00392156862745098, "do_resize": True})
 settings = {"accumulate": 1, "batch": 2, "beta1": 0.9, "checkpoint_every": 2, "clip": 1.0, "context": 8, "dropout": -1.0,
             "dtype": "f32", "iterations": 2, "keep_best": "loss", "learning_rate": 0.001, "loss_scale": 65536.0,
             "schedule": "cosine", "seed": 1337, "stride": -1, "validation_fraction": 0.1, "warmup": 1}
@@ -108,6 +111,13 @@ write("profile", {"vkformer": {"programs": [{"name": "step", "kernels": [kernel]
 with wave.open(str(folder / "sound" / "seed-wav"), "wb") as sound:
     sound.setparams((2, 2, 8000, 0, "NONE", "not compressed"))
     sound.writeframes(bytes(range(100)))
+
+images = Path("tests/fixtures/images.safetensors").read_bytes()
+(header,) = struct.unpack("<Q", images[:8])
+for name, entry in json.loads(images[8:8 + header]).items():
+    if name.startswith("files."):
+        first, end = entry["data_offsets"]
+        (folder / "picture" / f"seed-{name}").write_bytes(images[8 + header + first:8 + header + end])
 
 
 class Storage:

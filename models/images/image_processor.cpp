@@ -1,0 +1,71 @@
+#include "models/images/image_processor.h"
+
+#include <algorithm>
+
+#include "models/images/image_settings.h"
+#include "runtime/check.h"
+
+namespace vkformer {
+
+namespace {
+
+/// Rounded down, also below zero.
+int64_t floor_half(int64_t value) { return (value - (value < 0 ? 1 : 0)) / 2; }
+
+}  // namespace
+
+ImageProcessor::ImageProcessor(const ImageSettings& settings, const std::string& name) : settings_(settings) {
+  check(settings.crop.has_value() || settings.size.has_value(),
+        "{}: pictures stay of different sizes, but a size of {{\"height\", \"width\"}} or do_center_crop is needed",
+        name);
+  out_ = settings.crop ? *settings.crop : *settings.size;
+}
+
+ImageProcessor ImageProcessor::from_folder(const std::filesystem::path& folder) {
+  std::string name;
+  const ImageSettings settings = load_image_settings(folder, &name);
+  return {settings, name};
+}
+
+Image ImageProcessor::resized(const Image& image) const {
+  if (settings_.shortest_edge) {
+    const int64_t edge = *settings_.shortest_edge, shorter = std::min(image.width, image.height);
+    // As Python does it: the product is whole, the quotient a double.
+    const auto scaled = [&](int64_t length) {
+      return length == shorter
+                 ? edge
+                 : static_cast<int64_t>(static_cast<double>(edge * length) / static_cast<double>(shorter));
+    };
+    return resize(image, scaled(image.width), scaled(image.height), settings_.resample);
+  }
+  if (settings_.size) return resize(image, settings_.size->width, settings_.size->height, settings_.resample);
+  return image;
+}
+
+std::vector<float> ImageProcessor::pixels(const Image& image) const {
+  const Image whole = resized(image);
+  check(settings_.crop || (whole.width == out_.width && whole.height == out_.height),
+        "[image] the picture has {} x {} pixels, but the model wants {} x {} and its settings don't resize: resize it",
+        whole.width, whole.height, out_.width, out_.height);
+  // Each of 256 values a channel, computed in the types that transformers has.
+  std::array<std::array<float, 256>, 3> values = {};
+  for (size_t channel = 0; channel < 3; ++channel)
+    for (size_t value = 0; value < 256; ++value) {
+      float& result = values[channel][value];
+      result = static_cast<float>(static_cast<double>(value) * settings_.rescale.value_or(1));
+      if (settings_.mean) result = (result - (*settings_.mean)[channel]) / (*settings_.deviation)[channel];
+    }
+  const int64_t top = floor_half(whole.height - out_.height), left = floor_half(whole.width - out_.width);
+  std::vector<float> result;
+  result.reserve(static_cast<size_t>(3 * out_.height * out_.width));
+  for (size_t channel = 0; channel < 3; ++channel)
+    for (int64_t y = top; y < top + out_.height; ++y)
+      for (int64_t x = left; x < left + out_.width; ++x) {
+        const bool inside = y >= 0 && y < whole.height && x >= 0 && x < whole.width;
+        const size_t value = inside ? whole.rgb[static_cast<size_t>(3 * (y * whole.width + x)) + channel] : 0;
+        result.push_back(values[channel][value]);
+      }
+  return result;
+}
+
+}  // namespace vkformer

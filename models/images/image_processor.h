@@ -1,0 +1,55 @@
+#pragma once
+// A picture as a vision model wants it: what transformers' image processors of ViT, DeiT, CLIP, SigLIP and DINOv2 do.
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "models/images/image.h"
+#include "models/images/resize.h"
+
+namespace vkformer {
+
+class JsonObject;
+
+/// What a file of settings says.
+struct ImageSettings {
+  struct Size {
+    int64_t height = 0, width = 0;
+    bool operator==(const Size&) const = default;
+  };
+  std::optional<Size> size;              ///< resized to it; not at all without either of these
+  std::optional<int64_t> shortest_edge;  ///< or so that its shorter edge has this length
+  Resample resample = Resample::bilinear;
+  std::optional<Size> crop;                             ///< this much of its middle, black where it is smaller
+  std::optional<double> rescale;                        ///< factor to values of 0 to 255, in double
+  std::optional<std::array<float, 3>> mean, deviation;  ///< then less the mean of its channel, by the deviation
+};
+
+class ImageProcessor {
+ public:
+  /// Of a model's folder: preprocessor_config.json, or processor_config.json's "image_processor", which transformers 5
+  /// writes. Where it does not say whose it is, config.json's model_type does. Throws Error, naming file and key, for
+  /// what is missing or of another kind.
+  static ImageProcessor from_folder(const std::filesystem::path& folder);
+  /// Throws Error, naming `name`, for settings that give pictures of different sizes.
+  ImageProcessor(const ImageSettings& settings, const std::string& name);
+
+  int64_t height() const { return out_.height; }  ///< of what pixels() gives
+  int64_t width() const { return out_.width; }
+  const ImageSettings& settings() const { return settings_; }
+
+  /// [3, height, width]: the channels one after another. Throws Error for a picture that is not of the wanted size
+  /// where nothing is resized or cropped, and for one too long and thin to be resized.
+  std::vector<float> pixels(const Image& image) const;
+
+ private:
+  Image resized(const Image& image) const;
+
+  ImageSettings settings_;
+  ImageSettings::Size out_;
+};
+
+}  // namespace vkformer

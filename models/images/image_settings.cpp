@@ -1,0 +1,142 @@
+#include "models/images/image_settings.h"
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "runtime/check.h"
+#include "runtime/files/json_file.h"
+#include "runtime/files/utf8.h"
+
+namespace vkformer {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t most_edge = 4096;
+
+/// What a processor does where its file says nothing.
+struct ProcessorKind {
+  std::string_view model_type;  ///< config.json's, for older files that do not name it
+  std::string_view name;        ///< less "ImageProcessor", "ImageProcessorFast" or "FeatureExtractor"
+  bool shortest_edge;           ///< what a single number as size means
+  int64_t edge;
+  Resample resample;
+  int64_t crop;  ///< 0: none
+  std::array<float, 3> mean, deviation;
+};
+
+constexpr std::array<float, 3> halves = {0.5f, 0.5f, 0.5f};
+constexpr std::array<float, 3> clip_mean = {0.48145466f, 0.4578275f, 0.40821073f};
+constexpr std::array<float, 3> clip_deviation = {0.26862954f, 0.26130258f, 0.27577711f};
+constexpr ProcessorKind kinds[] = {
+    {"vit", "ViT", false, 224, Resample::bilinear, 0, halves, halves},
+    {"deit", "DeiT", false, 256, Resample::bicubic, 224, halves, halves},
+    {"clip", "CLIP", true, 224, Resample::bicubic, 224, clip_mean, clip_deviation},
+    {"siglip", "Siglip", false, 224, Resample::bicubic, 0, halves, halves},
+    {"dinov2", "Bit", true, 224, Resample::bicubic, 224, clip_mean, clip_deviation},
+};
+
+JsonObject settings_of(const std::filesystem::path& folder) {
+  const auto processor = folder / "processor_config.json", older = folder / "preprocessor_config.json";
+  if (std::filesystem::exists(processor)) {
+    const JsonObject file = JsonObject::load(processor);
+    if (file.has("image_processor")) return require_object(file, "image_processor");
+  }
+  check(std::filesystem::exists(older),
+        "{}: it has no preprocessor_config.json, which says how pictures are prepared; copy it from the model's source",
+        printable(folder.string()));
+  return JsonObject::load(older);
+}
+
+const ProcessorKind& kind_of(const JsonObject& settings, const std::filesystem::path& folder) {
+  const std::string_view key = settings.has("image_processor_type") ? "image_processor_type" : "feature_extractor_type";
+  if (!settings.has(key)) {
+    const JsonObject config = JsonObject::load(folder / "config.json");
+    const std::string model = require_string(config, "model_type");
+    for (const ProcessorKind& kind : kinds)
+      if (kind.model_type == model) return kind;
+    fail("{}: image_processor_type is missing, and that of model_type {} is not known; add it", settings.name(),
+         in_quotes(model));
+  }
+  const std::string type = require_string(settings, key);
+  for (const ProcessorKind& kind : kinds)
+    for (const std::string_view end : {"ImageProcessor", "ImageProcessorFast", "FeatureExtractor"})
+      if (type == std::string(kind.name) + std::string(end)) return kind;
+  fail("{}: {} is {}; supported are the processors of ViT, DeiT, CLIP, SigLIP and DINOv2 (Bit)", settings.name(), key,
+       in_quotes(type));
+}
+
+ImageSettings::Size square(int64_t edge) { return {edge, edge}; }
+
+/// {"height": .., "width": ..} or [height, width].
+ImageSettings::Size size_of(const JsonObject& settings, std::string_view key) {
+  const json& value = settings.value().at(key);
+  if (!value.is_array()) {
+    const JsonObject size = require_object(settings, key);
+    return {require_integer(size, "height", 1, most_edge), require_integer(size, "width", 1, most_edge)};
+  }
+  check(value.size() == 2, "{}: {} has {} numbers; give height and width", settings.name(), key, value.size());
+  const JsonObject size =
+      JsonObject::make({{"height", value[0]}, {"width", value[1]}}, settings.name() + ", " + std::string(key));
+  return {require_integer(size, "height", 1, most_edge), require_integer(size, "width", 1, most_edge)};
+}
+
+void read_size(const JsonObject& settings, const ProcessorKind& kind, ImageSettings& to) {
+  const bool is_object = settings.has("size") && settings.value().at("size").is_object();
+  if (is_object && require_object(settings, "size").has("shortest_edge")) {
+    to.shortest_edge = require_integer(require_object(settings, "size"), "shortest_edge", 1, most_edge);
+    return;
+  }
+  if (is_object || (settings.has("size") && settings.value().at("size").is_array())) {
+    to.size = size_of(settings, "size");
+    return;
+  }
+  const int64_t edge = integer_or(settings, "size", kind.edge, 1, most_edge);
+  if (kind.shortest_edge)
+    to.shortest_edge = edge;
+  else
+    to.size = square(edge);
+}
+
+std::array<float, 3> channels_or(const JsonObject& settings, std::string_view key,
+                                 const std::array<float, 3>& otherwise, double least) {
+  if (!settings.has(key)) return otherwise;
+  const json& value = settings.value().at(key);
+  check(value.is_array() && value.size() == 3, "{}: {} is no list of three numbers; give one of each colour",
+        settings.name(), key);
+  std::array<float, 3> result = {};
+  for (size_t i = 0; i < 3; ++i) {
+    const JsonObject one = JsonObject::make({{"value", value[i]}}, settings.name() + ", " + std::string(key));
+    result[i] = static_cast<float>(require_number(one, "value", least, 1e6));
+  }
+  return result;
+}
+
+}  // namespace
+
+ImageSettings load_image_settings(const std::filesystem::path& folder, std::string* name) {
+  const JsonObject settings = settings_of(folder);
+  if (name) *name = settings.name();
+  const ProcessorKind& kind = kind_of(settings, folder);
+  check(!boolean_or(settings, "do_pad", false), "{}: do_pad is not supported; set it to false, or give another model",
+        settings.name());
+  ImageSettings result;
+  if (boolean_or(settings, "do_resize", true)) read_size(settings, kind, result);
+  result.resample = static_cast<Resample>(integer_or(settings, "resample", static_cast<int64_t>(kind.resample), 0, 5));
+  if (boolean_or(settings, "do_center_crop", kind.crop > 0)) {
+    const bool number = !settings.has("crop_size") || settings.value().at("crop_size").is_number();
+    const int64_t usual = kind.crop > 0 ? kind.crop : kind.edge;
+    result.crop =
+        number ? square(integer_or(settings, "crop_size", usual, 1, most_edge)) : size_of(settings, "crop_size");
+  }
+  if (boolean_or(settings, "do_rescale", true))
+    result.rescale = number_or(settings, "rescale_factor", 1 / 255.0, 1e-9, 1e9);
+  if (boolean_or(settings, "do_normalize", true)) {
+    result.mean = channels_or(settings, "image_mean", kind.mean, -1e6);
+    result.deviation = channels_or(settings, "image_std", kind.deviation, 1e-6);
+  }
+  return result;
+}
+
+}  // namespace vkformer
