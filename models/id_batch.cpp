@@ -10,6 +10,7 @@ namespace vkformer {
 IdBatch::IdBatch(const Model& model, const std::map<std::string, IdMatrix>& tensors) {
   const bool encoder = model.has_encoder();
   check(model.frame_columns == 0, "this {} model reads frames of sound, not ids", model.family);
+  check(!model.sees(), "this {} model sees pictures; classify and embed show them to it", model.family);
   const std::map<std::string_view, const char*> names = {
       {"input_ids", encoder ? "source" : "ids"},
       {"attention_mask", encoder ? "source_mask" : "mask"},

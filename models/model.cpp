@@ -63,7 +63,7 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed) {
             limit - 1);
   };
   check_below("ids", "ids", model.vocabulary);
-  if (model.frame_columns == 0) check_below("source", "ids", model.input_vocabulary());
+  if (model.frame_columns == 0 && !model.sees()) check_below("source", "ids", model.input_vocabulary());
   if (model.segments > 0) check_below("segments", "token types", model.segments);  // else add_inputs refuses them
   for (int32_t position : values_of("positions"))
     check(position >= 0 && position < shape.positions, "positions hold {}; they are numbers within a row of {}",
@@ -93,7 +93,8 @@ void write_feed(Program& program, const Feed& feed) {
 Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
   const int64_t B = shape.rows, T = shape.positions, S = shape.source_positions;
   check(B >= 1 && T >= 1 && S >= 0, "a batch of {} x {} positions was asked for; both must be at least 1", B, T);
-  for (const auto& [positions, most] : {std::pair{T, model.context}, std::pair{S, model.source_limit()}})
+  for (const auto& [positions, most] :
+       {std::pair{T, model.reads_ids() ? model.context : 0}, std::pair{S, model.source_limit()}})
     check(most == 0 || positions <= most,
           "a sequence of {} positions is too long; the model has {}, as its config says", positions, most);
   check(model.has_encoder() == (S > 0), "{} has {} encoder, but the batch has {} source positions", model.family,
@@ -101,11 +102,15 @@ Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape) {
   const auto integers = [&](const char* name, const Shape& dimensions) {
     return graph.input(name, dimensions, DType::i32);
   };
-  Pass pass{.ids = integers("ids", {B, T})};
+  Pass pass;
+  if (model.reads_ids()) pass.ids = integers("ids", {B, T});
+  if (model.sees()) pass.source = graph.input("source", {B, model.picture.positions(), model.picture.columns()});
   if (S > 0) {
     const TensorType source = model.source_type(B, S);
     pass.source = graph.input("source", source.shape, source.dtype);
   }
+  check(model.reads_ids() || (!shape.mask && !shape.packed && !shape.numbered && !shape.segments),
+        "{} sees pictures, but the batch has what belongs to texts", model.family);
   if (shape.predictions > 0) {
     check(model.query_stream, "{} has no query stream, but the batch has predictions", model.family);
     const Value order = integers("order", {B, T});

@@ -6,6 +6,7 @@
 #include <optional>
 #include <variant>
 
+#include "models/images/picture_shape.h"
 #include "runtime/backend.h"
 #include "runtime/files/json_file.h"
 
@@ -93,7 +94,9 @@ struct Pass {
   Value first() const { return first_positions ? first_positions : position; }
 
   // Encoder-decoder.
-  Value source = {};       ///< i32 [sources, S]: the encoder's ids; or its frames, see Model::source_type()
+  /// i32 [sources, S]: the encoder's ids; or its frames, see Model::source_type(). Of a model that sees, its patches:
+  /// f32 [B, positions, columns], see PictureShape.
+  Value source = {};
   Value source_mask = {};  ///< optional i32 [sources, S]
   Value memory = {};       ///< the encoder's output [sources, S, C]; absent: the decoder reads the cache of remember()
   int64_t sources = 0, source_capacity = 0;  ///< of that cache; B is a multiple of `sources` (beams lie side by side)
@@ -113,6 +116,8 @@ enum class Task : uint8_t {
   answer,    ///< logits [B, T, 2], targets [B, 2]: the positions of an answer's first and last token
   score,  ///< nothing: each of the logits [B, classes] has a sigmoid of its own (cross-encoders, several labels a text)
   states,  ///< nothing: there is no head, and its logits are the hidden states
+  vector,  ///< nothing: logits [B, E] are one vector of each text or picture
+  match,   ///< nothing: logits [B, B] are the cosines of each picture with each text
 };
 
 struct Adapter;
@@ -129,10 +134,13 @@ struct Model {
   /// An encoder that reads sound: columns of a frame (log-mel filters), and how many frames become one of its
   /// positions. 0: it reads ids.
   int64_t frame_columns = 0, frames_per_position = 1;
+  PictureShape picture = {};  ///< of a model that sees
   int64_t layers = 0;
   int64_t segments = 0;  ///< token types: values of "segments" lie below; 0: it takes no segments
   /// RoBERTa: the id of padding; -1: none. Positions are counted over the ids that are not padding.
   int64_t padding = -1;
+  /// SigLIP: an id that fills each text up to the context, and counts like its own; -1: none does.
+  int64_t fill = -1;
   /// Padding belongs before the tokens: the class is read from a sequence's last position.
   bool padding_in_front = false;
   /// Its layers keep states of what went before (Role::state), which can't go back to an earlier position.
@@ -156,6 +164,9 @@ struct Model {
   /// Low-rank products beside those of its weights, which are frozen: see models/adapters/lora.h.
   std::shared_ptr<const Adapter> adapter = {};
 
+  bool sees() const { return picture.patch > 0; }
+  /// It takes ids; what only sees has no vocabulary.
+  bool reads_ids() const { return vocabulary > 0; }
   bool has_encoder() const { return static_cast<bool>(encode); }
   /// It writes text token by token.
   bool generates() const { return task == Task::causal || task == Task::seq2seq; }
@@ -208,8 +219,9 @@ void check_feed(const Model& model, const BatchShape& shape, const Feed& feed);
 void check_results(std::span<const float> results, size_t columns);
 
 /// Adds the inputs of a batch: "ids", and "source", "mask", "source_mask", "segments", "texts", "positions",
-/// "order" (see MaskRule::earlier), "predicted" as the shape asks for them. Throws Error for sizes the model can't
-/// take.
+/// "order" (see MaskRule::earlier), "predicted" as the shape asks for them. A model that sees has the patches of B
+/// pictures as "source", and "ids" only where it reads texts, too: its pictures have one size, whatever T says. Throws
+/// Error for sizes the model can't take.
 Pass add_inputs(Graph& graph, const Model& model, const BatchShape& shape);
 /// Encoder (if any), decoder, head: the logits of a batch.
 Value add_logits(Graph& graph, const Model& model, Pass pass);

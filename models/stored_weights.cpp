@@ -27,9 +27,10 @@ bool is_turned(const Node& node, size_t i) {
   return is_matmul(node) && i == 1 && node.in(1).rank() == 2 && !node.flag("transpose_b");
 }
 
-/// How input i of a node might be stored instead of in f32; nothing: the node does not take it.
-std::optional<StoredType> stored_for(const Node& node, size_t i, DType dtype) {
-  const bool turned = dtype != DType::f32 && is_turned(node, i);
+/// How input i of a node might be stored instead of in f32; nothing: the node does not take it. `matrix`: it can be
+/// transposed, which a parameter of more dimensions that is only read as a matrix can't.
+std::optional<StoredType> stored_for(const Node& node, size_t i, DType dtype, bool matrix) {
+  const bool turned = matrix && dtype != DType::f32 && is_turned(node, i);
   Node stored = node;
   if (turned) {
     stored.input_types[1].shape = Shape{node.in(1)[1], node.in(1)[0]};
@@ -94,10 +95,11 @@ void store_weights_as(Model& model, const WantedType& wanted) {
   for (ParameterSpec& parameter : model.parameters) {
     const auto& readers = uses[name_in_graphs(parameter)];
     if (readers.empty()) continue;
-    const DType dtype = wanted(parameter, is_turned(readers[0].first, readers[0].second));
-    const auto type = stored_for(readers[0].first, readers[0].second, dtype);
+    const bool matrix = parameter.shape.rank() == 2;
+    const DType dtype = wanted(parameter, matrix && is_turned(readers[0].first, readers[0].second));
+    const auto type = stored_for(readers[0].first, readers[0].second, dtype, matrix);
     const bool fits = dtype != DType::f32 && type && std::ranges::all_of(readers, [&](const auto& reader) {
-                        return stored_for(reader.first, reader.second, dtype) == type;
+                        return stored_for(reader.first, reader.second, dtype, matrix) == type;
                       });
     if (fits) {
       parameter.dtype = type->dtype;

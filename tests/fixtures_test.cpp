@@ -119,6 +119,16 @@ const std::map<std::string, int> cases = {
     {"gemma4", 55},
     {"gemma4_small", 95},
     {"gemma4_moe", 39},
+    {"vit", 52},
+    {"deit", 39},
+    {"dinov2", 56},
+    {"dinov2_gated", 35},
+    {"clip_vision", 52},
+    {"clip_text", 49},
+    {"siglip_vision", 44},
+    {"siglip_text", 34},
+    {"clip", 4},
+    {"siglip", 4},
 };
 
 void verify(Backend& backend, const std::vector<std::string>& names) {

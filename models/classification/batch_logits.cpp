@@ -78,4 +78,10 @@ std::vector<double> softmax_of(std::span<const float> logits) {
   return shares;
 }
 
+std::vector<double> sigmoids_of(std::span<const float> logits) {
+  std::vector<double> shares;
+  for (const float logit : logits) shares.push_back(1 / (1 + std::exp(-static_cast<double>(logit))));
+  return shares;
+}
+
 }  // namespace vkformer

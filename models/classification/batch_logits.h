@@ -56,5 +56,7 @@ std::vector<int32_t> read_likeliest(const Program& program);
 
 /// exp(logits) as shares of their sum.
 std::vector<double> softmax_of(std::span<const float> logits);
+/// 1 / (1 + exp(-logit)) of each.
+std::vector<double> sigmoids_of(std::span<const float> logits);
 
 }  // namespace vkformer

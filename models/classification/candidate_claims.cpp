@@ -22,12 +22,18 @@ std::string claim_of(std::string hypothesis, const std::string& candidate) {
 CandidateClaims::CandidateClaims(const std::string& hypothesis, const std::vector<std::string>& candidates,
                                  const Tokenizer& tokenizer, int64_t most)
     : tokenizer_(tokenizer), most_(most) {
-  for (const std::string& candidate : candidates) {
-    claims_.push_back(claim_of(hypothesis, candidate));
-    const int64_t tokens = std::ssize(tokenizer.encode_pair("", claims_.back()).ids);
+  claims_ = claims_of(hypothesis, candidates);
+  for (const std::string& claim : claims_) {
+    const int64_t tokens = std::ssize(tokenizer.encode_pair("", claim).ids);
     check(tokens < most, "{} has {} tokens, the model {} positions for it and a text; shorten hypothesis or candidate",
-          in_quotes(claims_.back()), tokens, most);
+          in_quotes(claim), tokens, most);
   }
+}
+
+std::vector<std::string> claims_of(const std::string& hypothesis, const std::vector<std::string>& candidates) {
+  std::vector<std::string> claims;
+  for (const std::string& candidate : candidates) claims.push_back(claim_of(hypothesis, candidate));
+  return claims;
 }
 
 void CandidateClaims::add(TokenTexts& texts, std::string_view text, std::string_view place) const {

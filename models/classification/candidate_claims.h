@@ -5,6 +5,9 @@
 
 namespace vkformer {
 
+/// The hypothesis of each, the candidate in the place of each {}. Throws UsageError where there is none.
+std::vector<std::string> claims_of(const std::string& hypothesis, const std::vector<std::string>& candidates);
+
 class CandidateClaims {
  public:
   /// `hypothesis` with each candidate in the place of its "{}". `most`: positions for a text and a claim. Throws

@@ -1,20 +1,8 @@
 #include "models/classification/classifier.h"
 
-#include <cmath>
-
 #include "runtime/check.h"
 
 namespace vkformer {
-
-namespace {
-
-std::vector<double> sigmoids_of(std::span<const float> logits) {
-  std::vector<double> shares;
-  for (const float logit : logits) shares.push_back(1 / (1 + std::exp(-static_cast<double>(logit))));
-  return shares;
-}
-
-}  // namespace
 
 bool classifies(const Model& model) { return model.task == Task::classify || model.task == Task::score; }
 

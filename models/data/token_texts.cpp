@@ -17,6 +17,11 @@ void TokenTexts::add(const Tokenizer& tokenizer, std::string_view first, std::op
   cut += text.was_longer;
 }
 
+void TokenTexts::fill_last(int32_t id, int64_t length) {
+  ids.back().resize(static_cast<size_t>(length), id);
+  segments.back().resize(static_cast<size_t>(length), 0);
+}
+
 std::vector<ExampleLength> TokenTexts::lengths() const {
   std::vector<ExampleLength> lengths;
   for (const auto& text : ids) lengths.push_back({.source = 0, .target = std::ssize(text)});

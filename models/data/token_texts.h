@@ -21,6 +21,8 @@ struct TokenTexts {
   /// `place`, for a text without tokens and for what is not UTF-8.
   void add(const Tokenizer& tokenizer, std::string_view first, std::optional<std::string_view> second, int64_t most,
            std::string_view place, Tokenizer::Shorten which = Tokenizer::Shorten::longer);
+  /// The last one filled up to `length` with an id of token type 0.
+  void fill_last(int32_t id, int64_t length);
   std::vector<ExampleLength> lengths() const;
   int64_t tokens() const;
   int32_t largest_segment() const;

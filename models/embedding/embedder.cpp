@@ -68,17 +68,18 @@ Embedder::Embedder(Backend& backend, const Model& model, std::shared_ptr<Store> 
       workspace_(std::move(workspace)),
       pooling_(pooling),
       dense_(std::move(dense)) {
-  check(model.task == Task::states, "the {} model has a head", model.family);
+  check(model.task == Task::states || model.task == Task::vector, "the {} model has a head", model.family);
 }
 
 Program& Embedder::program(const BatchShape& shape) {
   for (const Recorded& known : programs_)
     if (known.shape == shape) return *known.program;
   Graph graph;
-  const Value states = add_logits(graph, model_, add_inputs(graph, model_, shape));
+  Value pooled = add_logits(graph, model_, add_inputs(graph, model_, shape));
   // A vector of each row comes back, not of each token.
-  const Value weights = graph.input("weights", {shape.rows, 1, shape.positions});
-  graph.mark_output(matmul(graph, weights, states), "pooled");
+  if (model_.task == Task::states)
+    pooled = matmul(graph, graph.input("weights", {shape.rows, 1, shape.positions}), pooled);
+  graph.mark_output(pooled, "pooled");
   graph = as_stored(std::move(graph), model_, backend_.facts());
   programs_.push_back({shape, backend_.compile(std::move(graph), store_, {}, workspace_)});
   return *programs_.back().program;
@@ -88,8 +89,10 @@ std::vector<std::vector<float>> Embedder::embeddings(const DataBatch& batch, siz
   const Feed feed = inputs_of(model_, batch);
   Program& chosen = program(batch.shape);
   write_feed(chosen, feed);
-  const auto length = static_cast<size_t>(batch.shape.positions);
-  chosen.write("weights", pooling_weights(batch.values("mask"), length, pooling_));
+  if (model_.task == Task::states) {
+    const auto length = static_cast<size_t>(batch.shape.positions);
+    chosen.write("weights", pooling_weights(batch.values("mask"), length, pooling_));
+  }
   chosen.run();
   const std::vector<float> pooled = chosen.read("pooled");
   const size_t width = pooled.size() / static_cast<size_t>(batch.shape.rows);

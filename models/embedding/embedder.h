@@ -19,7 +19,8 @@ Model without_head(Model model);
 
 class Embedder {
  public:
-  /// `model`: without_head(). Programs over the parameters in `store`, their temporaries in `workspace`; `backend` and
+  /// `model`: without_head(), or one whose logits are vectors of texts (Task::vector), which `pooling` does not change.
+  /// Programs over the parameters in `store`, their temporaries in `workspace`; `backend` and
   /// `model` must outlive it.
   Embedder(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace,
            Pooling pooling, std::vector<DenseLayer> dense = {});

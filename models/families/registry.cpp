@@ -48,6 +48,9 @@
 #include "models/families/stablelm/stablelm.h"
 #include "models/families/starcoder2/starcoder2.h"
 #include "models/families/t5/t5.h"
+#include "models/families/vision/text_tower.h"
+#include "models/families/vision/two_towers.h"
+#include "models/families/vision/vision.h"
 #include "models/families/xlnet/xlnet.h"
 #include "models/model_files.h"
 #include "models/quantised/quantisation.h"
@@ -62,7 +65,7 @@ struct Family {
   std::vector<std::string_view> types;  ///< model_type values
   Model (*make)(const JsonObject& config);
   /// What a config leaves open, as the files of its folder have it; nullptr: nothing.
-  void (*settle)(nlohmann::json& config, const JsonObject& read, const WeightSource& files) = nullptr;
+  void (*settle)(nlohmann::json& config, const JsonObject& read, const std::filesystem::path& model) = nullptr;
 };
 
 const Family families[] = {
@@ -111,7 +114,21 @@ const Family families[] = {
     {{"modernbert"}, [](const JsonObject& config) { return make_modern_bert(ModernBertConfig::from_json(config)); }},
     {{"vaswani", "marian", "bart", "mbart", "m2m_100", "pegasus", "whisper"},
      [](const JsonObject& config) { return make_encoder_decoder(EncoderDecoderConfig::from_json(config)); }},
-    {{"t5", "mt5"}, [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); }, settle_t5_head},
+    {{"t5", "mt5"},
+     [](const JsonObject& config) { return make_t5(T5Config::from_json(config)); },
+     [](nlohmann::json& config, const JsonObject& read, const std::filesystem::path& model) {
+       settle_t5_head(config, read, *open_weights(model));
+     }},
+    {{"dinov2"},
+     [](const JsonObject& config) { return make_vision(VisionConfig::from_json(config)); },
+     [](nlohmann::json& config, const JsonObject&, const std::filesystem::path& model) {
+       settle_picture_size(config, model);
+     }},
+    {{"vit", "deit", "clip_vision_model", "siglip_vision_model"},
+     [](const JsonObject& config) { return make_vision(VisionConfig::from_json(config)); }},
+    {{"clip_text_model", "siglip_text_model"},
+     [](const JsonObject& config) { return make_text_tower(TextTowerConfig::from_json(config)); }},
+    {{"clip", "siglip"}, make_two_towers},
     {{"xlnet"}, [](const JsonObject& config) { return make_xlnet(XlnetConfig::from_json(config)); }},
 };
 
@@ -185,8 +202,13 @@ Model make_model(const JsonObject& given) {
 
 std::string architecture_with_head(const JsonObject& config, std::string_view head) {
   std::vector<std::pair<std::string_view, std::string_view>> known_families;
+  const bool pictures = head == "ImageClassification";
+  if (pictures) known_families = {{"vit", "ViT"}, {"deit", "DeiT"}, {"dinov2", "Dinov2"}};
   for (const auto& family : encoder_classes)
-    if (head != "QuestionAnswering" || has_head(family.first, EncoderHead::answer)) known_families.push_back(family);
+    if (pictures)
+      break;
+    else if (head != "QuestionAnswering" || has_head(family.first, EncoderHead::answer))
+      known_families.push_back(family);
   if (head == "SequenceClassification") {
     known_families.insert(known_families.end(), {{"xlnet", "XLNet"}, {"bart", "Bart"}, {"mbart", "MBart"}});
     known_families.insert(known_families.end(), std::begin(decoder_classifiers), std::end(decoder_classifiers));
@@ -219,7 +241,7 @@ Model load_model(const std::filesystem::path& path, const nlohmann::json& change
   const Family& family = family_of(text);
   if (!family.settle) return make_model(config);
   nlohmann::json settled = config.value();
-  family.settle(settled, config, *open_weights(path));
+  family.settle(settled, config, path);
   return make_model(JsonObject::parse(settled.dump(), config.name()));
 }
 

@@ -18,7 +18,7 @@ BatchShape usual_batch(const Model& model, int64_t rows, int64_t positions) {
           .source_positions = !model.has_encoder()       ? 0
                               : model.source_context > 0 ? model.source_context
                                                          : context,
-          .mask = model.task != Task::causal};
+          .mask = model.task != Task::causal && model.reads_ids()};
 }
 
 int64_t count_targets(const TrainingBatch& batch, int64_t classes) {

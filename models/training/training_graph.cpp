@@ -39,6 +39,8 @@ Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_s
   check(model.task != Task::states,
         "this {} model has no head, so no loss; train --labels, --tags, --answers and --masked give it one",
         model.family);
+  check(model.task != Task::vector && model.task != Task::match,
+        "this {} model gives vectors, which are not trained; ViT's, DeiT's and DINOv2's classifiers are", model.family);
   Value logits = add_logits(graph, model, pass);
   // The classes of an answer's ends are the positions.
   if (model.task == Task::answer) logits = swap_axes(graph, logits, 1);

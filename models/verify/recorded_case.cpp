@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/registry.h"
+#include "models/images/patches.h"
 #include "models/parameters.h"
 #include "models/verify/verify_parts.h"
 #include "models/weights.h"
@@ -24,6 +25,8 @@ RecordedCase::RecordedCase(Backend& backend, const std::filesystem::path& folder
   const JsonObject parameters = require_object(case_, "parameters");
   for (const auto& name : parameters.value().at("gradient_is_zero_in_theory"))
     zero_gradients_.insert(name.get<std::string>());
+  // What gives vectors has no loss of its own: the case takes their numbers for logits.
+  if (model_.task == Task::vector) model_.task = Task::classify;
   read_batch();
 }
 
@@ -62,8 +65,34 @@ void RecordedCase::read_sound() {
   add_input("targets", targets());
 }
 
+/// Of a model that sees.
+void RecordedCase::read_pictures() {
+  const auto pictures = shape("pixel_values");
+  check(pictures.size() == 4 && pictures[2] == model_.picture.height && pictures[3] == model_.picture.width,
+        "pixel_values is not [batch, channels, {}, {}]", model_.picture.height, model_.picture.width);
+  batch_ = {.rows = pictures[0], .positions = model_.picture.positions()};
+  if (model_.reads_ids()) {
+    const auto ids = shape("input_ids");
+    check(ids.size() == 2 && ids[0] == pictures[0] && shape("attention_mask") == ids,
+          "input_ids and attention_mask do not fit pixel_values");
+    batch_.positions = ids[1];
+    batch_.mask = true;
+    add_input("ids", ints("input_ids"));
+    add_input("mask", ints("attention_mask"));
+    check_feed(model_, batch_, feed());
+  }
+  const std::vector<float> pixels = floats("pixel_values");
+  const size_t each = pixels.size() / static_cast<size_t>(batch_.rows);
+  for (size_t first = 0; first < pixels.size(); first += each) {
+    const std::vector<float> rows = patches_of(std::span(pixels).subspan(first, each), model_.picture);
+    frames_.insert(frames_.end(), rows.begin(), rows.end());
+  }
+  if (model_.task != Task::match) add_input("targets", targets());
+}
+
 void RecordedCase::read_batch() {
   if (model_.frame_columns > 0) return read_sound();
+  if (model_.sees()) return read_pictures();
   const auto ids = shape("input_ids");
   check(ids.size() == 2, "input_ids has {} dimensions, 2 are needed", ids.size());
   check(shape("attention_mask") == ids, "attention_mask has not the shape of input_ids");

@@ -57,6 +57,7 @@ class RecordedCase {
  private:
   void read_batch();
   void read_sound();
+  void read_pictures();
   std::vector<int32_t> ints(const std::string& name) const;
   std::vector<int32_t> targets() const;
   void add_input(std::string_view name, std::vector<int32_t> values) { inputs_.emplace_back(name, std::move(values)); }
@@ -78,6 +79,8 @@ class RecordedCase {
 void verify_forward(const RecordedCase& recorded);
 /// A query stream beside the case (XLNet), where it has one: logits and loss of the predicted positions.
 void verify_two_stream(const RecordedCase& recorded);
+/// Of a model with two towers: vectors, their cosines, and what it makes of these.
+void verify_match(const RecordedCase& recorded);
 /// The loss and every gradient.
 void verify_gradients(const RecordedCase& recorded);
 /// Losses and final weights of some AdamW steps.

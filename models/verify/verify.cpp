@@ -23,6 +23,7 @@ bool verify_tokenizers(const std::filesystem::path& folder, const std::function<
 void verify_model(Backend& backend, const std::filesystem::path& folder,
                   const std::function<void(const VerifyRow&)>& report) {
   const RecordedCase recorded(backend, folder, report);
+  if (recorded.model().task == Task::match) return verify_match(recorded);
   verify_forward(recorded);
   verify_two_stream(recorded);
   verify_gradients(recorded);

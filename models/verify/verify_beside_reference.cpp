@@ -23,11 +23,10 @@ std::vector<int32_t> some_ids(const Model& model, int64_t count) {
   return ids;
 }
 
-/// The same of one source of frames, between -1 and 1.
-std::vector<float> some_frames(const Model& model, int64_t positions) {
+/// So many of a source of frames or of patches, between -1 and 1.
+std::vector<float> some_frames(int64_t values) {
   std::vector<float> frames;
-  for (int64_t i = 1; i <= model.source_type(1, positions).elements(); ++i)
-    frames.push_back(static_cast<float>(i * 7919 % 2001) / 1000 - 1);
+  for (int64_t i = 1; i <= values; ++i) frames.push_back(static_cast<float>(i * 7919 % 2001) / 1000 - 1);
   return frames;
 }
 
@@ -47,7 +46,7 @@ NamedLogits write_text(Backend& backend, const Model& model, const Weights& weig
   Generator generator(backend, model, shape);
   weights.load(generator.store());
   if (model.frame_columns > 0)
-    generator.encode(some_frames(model, shape.source_positions));
+    generator.encode(some_frames(model.source_type(1, shape.source_positions).elements()));
   else if (model.has_encoder())
     generator.encode(some_ids(model, shape.source_positions));
   const std::vector<int32_t> ids = some_ids(model, shape.capacity);
@@ -64,15 +63,19 @@ NamedLogits write_text(Backend& backend, const Model& model, const Weights& weig
 
 NamedLogits classify(Backend& backend, const Model& model, const Weights& weights) {
   BatchShape shape{.positions = model.context > 0 ? std::min(prompt_length, model.context) : prompt_length};
+  if (model.fill >= 0 || !model.reads_ids()) shape.positions = model.context;
   Graph graph;
   graph.mark_output(add_logits(graph, model, add_inputs(graph, model, shape)), "logits");
   graph = with_stored_types(std::move(graph), model);
   const auto store = make_model_store(backend, model);
   weights.load(*store);
   const auto program = backend.compile(std::move(graph), store);
-  program->write("ids", some_ids(model, shape.positions));
+  if (model.reads_ids()) program->write("ids", some_ids(model, shape.positions));
+  const PictureShape& picture = model.picture;
+  if (model.sees()) program->write("source", some_frames(picture.positions() * picture.columns()));
   program->run();
-  return {{fmt::format("logits of {} ids", shape.positions)}, {program->read("logits")}};
+  const char* what = model.reads_ids() ? model.sees() ? "ids and a picture" : "ids" : "patches";
+  return {{fmt::format("logits of {} {}", shape.positions, what)}, {program->read("logits")}};
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ LOSSES = {
     "masked": "mean cross-entropy of logits against labels, no shift, -100 ignored",
     "seq2seq": "mean cross-entropy of logits against labels, no shift, -100 ignored",
     "classify": "mean cross-entropy of logits[batch, classes] against labels[batch]",
+    "match": "none: logits are the cosines of pictures and texts",
     "classify_tokens": "mean cross-entropy of logits[batch, position, classes] against labels[batch, position], no "
                        "shift, -100 ignored",
 }
@@ -34,6 +35,10 @@ MEANING = {
     "input_ids": IDS,
     "attention_mask": MASK,
     "token_type_ids": "segment ids",
+    "pixel_values": "pictures [batch, channels, height, width]",
+    "logits_per_image": "exp(logit_scale) times the cosines, plus logit_bias where there is one",
+    "image_embeds": "vectors of the pictures, of length 1",
+    "text_embeds": "vectors of the texts, of length 1",
     "decoder_input_ids": "start id, then the targets shifted right, then pad ids; causal mask only, no padding mask",
     "labels": "targets of the loss",
     "loss": "see loss_definition",

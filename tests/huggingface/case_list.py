@@ -1,8 +1,8 @@
 """What make_cases.py makes: one entry a case. Sizes are odd on purpose: nothing may depend on a multiple of 4 or 8."""
 from case_recipes import (albert, apart, bart, bart_classifier, bert, bloom, classifier, deberta, distilbert, electra, falcon,
                           gemma4, gpt2, gpt_neo, gpt_neox, gptj, llama, m2m_100, marian, mbart, modernbert, mpnet,
-                          nemotron_h, nomic_bert, opt, pegasus, phi3, qwen3_5, qwen3_5_moe, roberta, rotary, t5,
-                          vaswani, whisper, xlnet)
+                          nemotron_h, nomic_bert, opt, pegasus, phi3, pictures, qwen3_5, qwen3_5_moe, roberta,
+                          rotary, t5, text_tower, two_towers, vaswani, whisper, xlnet)
 
 
 def case(what, seed, seq, recipe, **more):
@@ -294,6 +294,36 @@ SMALL = {
                       phi3(1, 18, 3, 19, 61, 48, original=4, short=[1.0, 1.1, 1.5], long=[1.2, 2.0, 4.0])),
     "xlnet_cls": case("head of the last position, padded or not: dense, tanh, projection", 43, 11,
                       xlnet("classify", 1, 18, 3, 19, 61)),
+    "vit": case("2 x 3 patches and a class token, pixels past the last patch left out, head of the class token", 151, 7,
+                pictures("vit", "ViTForImageClassification", 2, 18, 3, 19, 3, (7, 11), num_labels=3)),
+    "deit": case("a class token and one of distillation, mean of the heads of both", 152, 8,
+                 pictures("deit", "DeiTForImageClassificationWithTeacher", 1, 18, 3, 19, 3, (6, 9), num_labels=3)),
+    "dinov2": case("learned scales, positions of 5 x 5 patches interpolated to 3 x 4, head of the class token and the mean",
+                   153, 13, pictures("dinov2", "Dinov2ForImageClassification", 2, 18, 3, 0, 2, (10, 10), (6, 8),
+                                     mlp_ratio=1, num_labels=3)),
+    "dinov2_gated": case("feed-forward with a gate of silu, no biases of queries, keys and values", 154, 10,
+                         pictures("dinov2", "Dinov2ForImageClassification", 1, 18, 3, 0, 2, (6, 6), mlp_ratio=2,
+                                  use_swiglu_ffn=True, qkv_bias=False, num_labels=3)),
+    "clip_vision": case("norm of the embeddings, quick_gelu, projection of the normed class token", 155, 10,
+                        pictures("clip_vision_model", "CLIPVisionModelWithProjection", 2, 18, 3, 19, 2, (6, 6),
+                                 projection_dim=7)),
+    "clip_text": case("causal, quick_gelu, projection of the state at the end", 156, 13,
+                      text_tower("clip_text_model", "CLIPTextModelWithProjection", 2, 18, 3, 19, 61, 16,
+                                 projection_dim=7)),
+    "siglip_vision": case("no class token, one learned query attends to all positions", 157, 9,
+                          pictures("siglip_vision_model", "SiglipVisionModel", 1, 18, 3, 19, 2, (6, 6))),
+    "siglip_text": case("sees all of a text, head of its last position", 158, 13,
+                        text_tower("siglip_text_model", "SiglipTextModel", 1, 18, 3, 19, 61, 13, projection_size=7),
+                        full=True),
+    "clip": case("both towers: cosines of pictures and texts, and what they mean", 159, 13,
+                 two_towers("clip", "CLIPModel",
+                            pictures("clip_vision_model", "", 1, 18, 3, 19, 2, (6, 6)),
+                            text_tower("clip_text_model", "", 1, 15, 3, 17, 61, 16), projection_dim=7)),
+    "siglip": case("both towers: cosines of pictures and texts, and what they mean", 160, 13,
+                   two_towers("siglip", "SiglipModel",
+                              pictures("siglip_vision_model", "", 1, 18, 3, 19, 2, (6, 6)),
+                              text_tower("siglip_text_model", "", 1, 15, 3, 17, 61, 13, projection_size=18)),
+                   full=True),
 }
 
 # Made by hand when wanted; not kept.

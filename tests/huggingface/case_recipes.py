@@ -32,6 +32,8 @@ for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "min
             "gemma4_text", "glm4_moe", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "nemotron_h",
             "hunyuan_v1_moe"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
+for kin in ("vit", "deit", "dinov2", "clip_vision_model", "clip_text_model", "siglip_vision_model", "siglip_text_model"):
+    NO_DROPOUT[kin] = {}  # as they are
 NO_DROPOUT["ernie4_5"] = NO_DROPOUT["ernie4_5_moe"] = NO_DROPOUT["lfm2"] = NO_DROPOUT["lfm2_moe"] = {}
 NO_DROPOUT["bloom"] = NO_DROPOUT["falcon"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 NO_DROPOUT["seed_oss"] = dict(attention_dropout=0.0, residual_dropout=0.0)
@@ -290,3 +292,36 @@ def xlnet(task, layers, width, heads, inner, vocab):
                 embedding=2.4 / width**0.5 if task == "masked" else 0.8, gain=1.7,
                 config=dict(n_layer=layers, d_model=width, n_head=heads, d_inner=inner, ff_activation="gelu",
                             pad_token_id=0, bos_token_id=1, eos_token_id=2))
+
+
+def pictures(family, architecture, layers, width, heads, inner, patch, table, size=None, **more):
+    """`size`: height and width of the pictures, where `table`, those of its positions, are others."""
+    size = size or table
+    config = dict(num_hidden_layers=layers, hidden_size=width, num_attention_heads=heads, intermediate_size=inner,
+                  patch_size=patch, image_size=table[0] if table[0] == table[1] else list(table), **more)
+    if family == "dinov2":
+        del config["intermediate_size"]
+    processor = dict(do_resize=True, size=dict(height=size[0], width=size[1]), resample=2, do_rescale=True,
+                     rescale_factor=1 / 255, do_normalize=True, image_mean=[0.5] * 3, image_std=[0.5] * 3,
+                     image_processor_type="ViTImageProcessor")
+    if family == "dinov2":
+        processor.update(image_processor_type="BitImageProcessor", size=dict(shortest_edge=max(size)),
+                         do_center_crop=True, crop_size=dict(height=size[0], width=size[1]))
+    return dict(family=family, task="classify", architecture=architecture, embedding=0.5, gain=1.2, pictures=size,
+                processor=processor, config=config)
+
+
+def text_tower(family, architecture, layers, width, heads, inner, vocab, positions, **more):
+    """The last id ends a text; random ones leave it out."""
+    return dict(family=family, task="classify", vocab=vocab, first_id=3, architecture=architecture, embedding=0.5,
+                gain=1.2, pad=vocab - 1, end=vocab - 1,
+                config=dict(num_hidden_layers=layers, hidden_size=width, num_attention_heads=heads,
+                            intermediate_size=inner, max_position_embeddings=positions, bos_token_id=2,
+                            eos_token_id=vocab - 1, pad_token_id=1, **more))
+
+
+def two_towers(family, architecture, see, read, **more):
+    """Of such two recipes."""
+    config = dict(vision_config=see["config"], text_config=dict(read["config"], vocab_size=read["vocab"]), **more)
+    return dict(read, family=family, task="match", architecture=architecture, pictures=see["pictures"],
+                processor=see["processor"], config=config)

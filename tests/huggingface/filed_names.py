@@ -4,7 +4,11 @@ import re
 
 import torch
 
-RENAMED = {"nomic_bert": {"nomic_bert.layers.": "nomic_bert.encoder.layers.", "embeddings.LayerNorm": "emb_ln",
+VIT = {"attention.q_proj": "attention.attention.query", "attention.k_proj": "attention.attention.key",
+       "attention.v_proj": "attention.attention.value", "attention.o_proj": "attention.output.dense",
+       "mlp.fc1": "intermediate.dense", "mlp.fc2": "output.dense"}
+RENAMED = {"vit": {"vit.layers.": "vit.encoder.layer.", **VIT}, "deit": {"deit.layers.": "deit.encoder.layer.", **VIT},
+           "nomic_bert": {"nomic_bert.layers.": "nomic_bert.encoder.layers.", "embeddings.LayerNorm": "emb_ln",
                           "self_attn.o_proj": "attn.out_proj", "mlp.up_proj": "mlp.fc11", "mlp.gate_proj": "mlp.fc12",
                           "mlp.down_proj": "mlp.fc2", "post_attention_layernorm": "norm1",
                           "post_mlp_layernorm": "norm2"},
@@ -53,6 +57,15 @@ def experts_together(tensors, gate, up, down):
     return found
 
 
+# What stands before all names in the files of older versions, which today's modules of a tower alone leave out.
+BEFORE = {"siglip_vision_model": "vision_model.", "siglip_text_model": "text_model."}
+TOWER = r"^(grad\.|adamw\.final\.)?(embeddings\.|encoder\.|post_layernorm\.|final_layer_norm\.|head\.)"
+
+
+def names_as_filed(names, family):
+    return list(as_filed(dict.fromkeys(names), family)) if family in ("vit", "deit") or family in BEFORE else names
+
+
 def replaced(name, pairs):
     for old, new in pairs:
         name = name.replace(old, new)
@@ -63,6 +76,8 @@ def as_filed(tensors, family):
     """Those of modules as files have them; names may have something in front ("grad.")."""
     if family in EXPERTS:
         tensors = experts_apart(tensors, *EXPERTS[family])
+    if family in BEFORE:
+        return {re.sub(TOWER, rf"\1{BEFORE[family]}\2", name): tensor for name, tensor in tensors.items()}
     parts, whole = JOINED.get(family, ([], ""))
     found = {}
     for name, tensor in tensors.items():
@@ -80,6 +95,8 @@ def as_in_modules(tensors, family):
     """The opposite."""
     if family in EXPERTS:
         tensors = experts_together(tensors, *EXPERTS[family])
+    if family in BEFORE:
+        return {name.replace(BEFORE[family], ""): tensor for name, tensor in tensors.items()}
     parts, whole = JOINED.get(family, ([], "\n"))
     back = [(new, old) for old, new in RENAMED.get(family, {}).items()]
     found = {}

@@ -22,8 +22,8 @@ import case_format
 import vaswani
 from case_list import CASES, SMALL
 from case_recipes import CLASSES, NO_DROPOUT
-from filed_names import as_filed, as_in_modules
-from problem import ADAMW, ADAMW_STEPS, BEAMS, NEW_TOKENS, Problem, build, trained
+from filed_names import as_filed, as_in_modules, names_as_filed
+from problem import ADAMW, ADAMW_STEPS, BEAMS, NEW_TOKENS, Problem, as_called, build, precision, trained
 from random_case import random_inputs, random_order, random_prompts, random_weights
 
 PROMPT_TRIES = 300
@@ -130,11 +130,32 @@ def save_blank(model, folder, generates):
     return load_file(folder / "model.safetensors")
 
 
+def matched(config, architecture, weights, inputs):
+    """What two towers give: vectors, their cosines, and what the model makes of these."""
+    with torch.no_grad(), precision(torch.float64):
+        out = build(config, architecture, weights)(**as_called(inputs, torch.float64))
+    return {"image_embeds": out.image_embeds, "text_embeds": out.text_embeds,
+            "logits": out.image_embeds @ out.text_embeds.T, "logits_per_image": out.logits_per_image}
+
+
+def make_match(name, case, folder, config, weights, inputs):
+    recorded = as_recorded(matched(config, case["architecture"], weights, inputs) | inputs)
+    save_file(recorded, folder / "expected.safetensors")
+    (folder / "case.json").write_text(case_format.text({
+        "name": name, "family": case["family"], "task": case["task"], "what": case["what"],
+        "seeds": {"weights": case["seed"], "inputs": case["seed"] + 100},
+        "loss_definition": case_format.LOSSES[case["task"]], "parameters": {"gradient_is_zero_in_theory": []},
+        "tolerance": case_format.TOLERANCE, "tensors": case_format.tensors(recorded)}))
+    print(f"{name:24} logits {recorded['logits_per_image'].std():.2f}", flush=True)
+
+
 def make(name, folder):
     case = CASES[name]
     folder.mkdir(parents=True, exist_ok=True)
     family, architecture, task = case["family"], case["architecture"], case["task"]
-    settings = dict(case["config"], vocab_size=case["vocab"], **NO_DROPOUT[family])
+    settings = dict(case["config"], **NO_DROPOUT.get(family, {}))
+    if "vocab" in case and task != "match":
+        settings["vocab_size"] = case["vocab"]
     if task in CLASSES:
         settings["num_labels"] = CLASSES[task]
     config = settings if family == "vaswani" else getattr(transformers, architecture).config_class(**settings)
@@ -147,7 +168,11 @@ def make(name, folder):
         names = list(as_in_modules(stored, family))
     weights = random_weights(blank, names, case, case["seed"])
     save_file(as_filed(weights, family), folder / "model.safetensors", metadata={"format": "pt"})
+    if "processor" in case:
+        (folder / "preprocessor_config.json").write_text(json.dumps(case["processor"], indent=2) + "\n")
     inputs, labels = random_inputs(case, case["seed"] + 100)
+    if task == "match":
+        return make_match(name, case, folder, config, weights, inputs)
     problem = Problem(config, architecture, task, weights, inputs, labels, generation_settings(case))
     prompts, prompt_seed = {}, None
     if problem.generation:
@@ -172,7 +197,7 @@ def make(name, folder):
         text += case_format.SMOOTHED.format(smoothing, 1 - smoothing)
     (folder / "case.json").write_text(case_format.text({
         "name": name, "family": family, "task": task, "what": case["what"], "batch": len(labels),
-        "seq": case["seq"], "target_seq": case.get("target"), "vocab": case["vocab"],
+        "seq": case["seq"], "target_seq": case.get("target"), "vocab": case.get("vocab"),
         "seeds": {"weights": case["seed"], "inputs": case["seed"] + 100, "prompts": prompt_seed},
         "loss": loss, "loss_definition": text,
         "optimizer": {"name": "adamw", "steps": ADAMW_STEPS, **ADAMW,
@@ -181,8 +206,8 @@ def make(name, folder):
         "generation": problem.generation,
         "parameters": {"count": sum(p.numel() for p in parameters.values()),
                        "fixed": [n for n, p in problem.build().named_parameters() if not p.requires_grad],
-                       "without_gradient": problem.without_gradient,
-                       "gradient_is_zero_in_theory": zero_in_theory(parameters, config)},
+                       "without_gradient": names_as_filed(problem.without_gradient, family),
+                       "gradient_is_zero_in_theory": names_as_filed(zero_in_theory(parameters, config), family)},
         "tolerance": case_format.TOLERANCE, "measured": measured, "tensors": case_format.tensors(recorded),
         "tensor_groups": case_format.GROUPS}))
     size = sum(file.stat().st_size for file in folder.iterdir())
@@ -202,7 +227,13 @@ def check(folder):
     else:
         config = transformers.AutoConfig.from_pretrained(folder)
         architecture = config.architectures[0]
-    names = ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids", "input_features")
+    names = ("input_ids", "attention_mask", "token_type_ids", "decoder_input_ids", "input_features", "pixel_values")
+    if case["task"] == "match":
+        inputs = {n: stored[n] for n in names if n in stored}
+        got = as_recorded(matched(config, architecture, weights, inputs))
+        wrong = [n for n, t in got.items() if relative(t, stored[n]) > 1e-6]
+        print(f"{folder}: {'differs: ' + ', '.join(wrong) if wrong else 'the same'}", flush=True)
+        return not wrong
     problem = Problem(config, architecture, case["task"], weights, {n: stored[n] for n in names if n in stored},
                       stored["labels"], case["generation"])
     prompts = {prefix: {n: stored[prefix + n] for n in names if prefix + n in stored}

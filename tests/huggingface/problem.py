@@ -102,6 +102,8 @@ class Problem:
             out = model(**as_called(inputs or self.inputs, dtype), **more)
         hook.remove()
         out.last_hidden_state = seen[0].last_hidden_state
+        if "logits" not in out:  # a vector's numbers stand for them
+            out.logits = next(out[name] for name in ("image_embeds", "text_embeds", "pooler_output") if name in out)
         return out
 
     def loss(self, model, dtype=torch.float64):

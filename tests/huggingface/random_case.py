@@ -34,6 +34,12 @@ def random_weights(model, names, case, seed):
             value = 0.7 * noise
         elif last == "sinks":
             value = noise
+        elif last in ("class_embedding", "logit_scale", "logit_bias"):
+            value = 0.5 * noise
+        elif last == "lambda1":
+            value = 0.7 + 0.2 * noise
+        elif len(shape) == 4:
+            value = case["gain"] / math.sqrt(math.prod(shape[1:])) * noise
         elif isinstance(module, torch.nn.Embedding) or last == "mask_emb":
             value = case["embedding"] * noise
         elif last.endswith("bias"):
@@ -62,13 +68,19 @@ def random_inputs(case, seed):
     random = torch.Generator().manual_seed(seed)
     seq, task = case["seq"], case["task"]
     batch = 2 if seq >= 100 else 3
+    seen = {}
+    if "pictures" in case:
+        seen["pixel_values"] = torch.randn(batch, 3, *case["pictures"], generator=random, dtype=torch.float64).to(
+            torch.float32)
+        if task == "classify":
+            return seen, torch.randint(CLASSES[task], (batch,), generator=random).to(torch.int32)
     lengths = [seq] * batch if case.get("full") else [seq, seq * 2 // 3, seq * 7 // 12][:batch]
     pad = case["config"].get("pad_token_id", 0)
     ids = random_ids(random, case, (batch, seq))
     ids[0, 3] = ids[0, 4] = ids[0, 1]  # repeated tokens add up in the embedding's gradient
     mask = (torch.arange(seq)[None] < torch.tensor(lengths)[:, None]).long()
     draw = torch.rand(batch, seq, generator=random)
-    inputs = {}
+    inputs = seen
     if task == "causal":
         labels = torch.where(draw < 0.08, -100, ids)
     elif task == "masked":
@@ -76,8 +88,8 @@ def random_inputs(case, seed):
         labels = torch.where(chosen, ids, -100)
         ids = torch.where(chosen & (draw < 0.24), 4, ids)
         ids = torch.where(chosen & (draw > 0.27), random_ids(random, case, (batch, seq)), ids)
-    elif task == "classify":
-        labels = torch.randint(CLASSES[task], (batch,), generator=random)
+    elif task in ("classify", "match"):  # of two towers each picture's own text is the first one's, ..
+        labels = torch.arange(batch) if task == "match" else torch.randint(CLASSES[task], (batch,), generator=random)
         if "end" in case:  # where such a model looks
             ids[torch.arange(batch), torch.tensor(lengths) - 1] = case["end"]
     elif task == "classify_tokens":

@@ -72,6 +72,16 @@ void describe_latent(const nlohmann::json& config, ordered_json& sizes) {
   sizes["row of a position"] = size("kv_lora_rank") + size("qk_rope_head_dim");
 }
 
+/// The sizes that a config, or a part of one, states; `whose` goes before what they are called.
+void add_sizes(const nlohmann::json& json, const std::string& whose, ordered_json& sizes) {
+  for (const SizeRow& row : size_rows)
+    for (const char* key : row.keys)
+      if (const auto size = json.find(key); size != json.end() && size->is_number_integer()) {
+        sizes[whose + row.what] = *size;
+        break;
+      }
+}
+
 /// What the config says of itself, whether or not the family is known.
 ordered_json describe_config(const JsonObject& config) {
   ordered_json out = {
@@ -80,12 +90,10 @@ ordered_json describe_config(const JsonObject& config) {
   if (const auto type = json.find("model_type"); type != json.end()) out["model_type"] = *type;
   if (const auto names = json.find("architectures"); names != json.end() && names->is_array())
     out["architectures"] = *names;
-  for (const SizeRow& row : size_rows)
-    for (const char* key : row.keys)
-      if (const auto size = json.find(key); size != json.end() && size->is_number_integer()) {
-        out["sizes"][row.what] = *size;
-        break;
-      }
+  add_sizes(json, "", out["sizes"]);
+  // Of two towers.
+  for (const auto& [key, whose] : {std::pair("vision_config", "pictures' "), {"text_config", "texts' "}})
+    if (const auto part = json.find(key); part != json.end() && part->is_object()) add_sizes(*part, whose, out["sizes"]);
   // Nemotron-H's newer files name its layers instead.
   if (const auto kinds = json.find("layers_block_type"); kinds != json.end() && kinds->is_array())
     out["sizes"]["layers"] = kinds->size();
@@ -145,8 +153,9 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
   if (!model.generates()) {
     if (!backend) return rows;
     Graph graph;
-    graph.mark_output(add_logits(graph, model, add_inputs(graph, model, {.positions = positions, .mask = true})),
-                      "logits");
+    graph.mark_output(
+        add_logits(graph, model, add_inputs(graph, model, {.positions = positions, .mask = model.reads_ids()})),
+        "logits");
     graph = as_stored(std::move(graph), model, backend->facts());
     rows[fmt::format("temporaries of {} positions", positions)] = backend->plan(graph, layout).total_bytes();
     return rows;
@@ -221,6 +230,12 @@ void print_report(const ordered_json& out, const InfoFlags& flags) {
   for (const auto& [what, size] : out["sizes"].items()) list.push_back(fmt::format("{} {}", what, size.dump()));
   if (!list.empty()) print_row("sizes", fmt::format("{}", fmt::join(list, ", ")));
   if (out.contains("parameters")) print_row("parameters", count_text(out["parameters"]));
+  if (out.contains("pictures")) {
+    const ordered_json& picture = out["pictures"];
+    const auto number = [&](const char* key) { return picture[key].get<int64_t>(); };
+    print_row("pictures", fmt::format("{} x {} pixels in patches of {} x {}, {} positions", number("height"),
+                                      number("width"), number("patch"), number("patch"), number("positions")));
+  }
   if (out.contains("files")) {
     const ordered_json& files = out["files"];
     list.clear();
@@ -263,6 +278,12 @@ std::unique_ptr<Backend> backend_to_plan_for(const CommonFlags& flags) {
 void describe_model(ordered_json& out, const JsonObject& config, const fs::path& folder, InfoFlags& flags) {
   const Model model = folder.empty() ? make_model(config) : load_model(folder);
   out["parameters"] = model.parameter_count();
+  if (!model.reads_ids()) out.erase("tokenizer");
+  if (const PictureShape& picture = model.picture; model.sees())
+    out["pictures"] = {{"height", picture.height},
+                       {"width", picture.width},
+                       {"patch", picture.patch},
+                       {"positions", picture.positions()}};
   Model generating = model;
   if (!folder.empty()) {
     out["skipped"] = Weights(model.parameters, folder).extra();
