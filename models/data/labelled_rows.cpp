@@ -25,6 +25,15 @@ struct TextColumns {
   std::string first, second;
 };
 
+/// Finds them by what the columns are called.
+using ColumnChoice = TextColumns (*)(const std::string& place, const std::function<bool(const std::string&)>& has);
+
+TextColumns picture_columns(const std::string& place, const std::function<bool(const std::string&)>& has) {
+  for (const char* name : {"image", "file", "file_name", "path"})
+    if (has(name)) return {name, ""};
+  fail("{}: none of \"image\", \"file\", \"file_name\" and \"path\" is there; call the files of pictures so", place);
+}
+
 TextColumns text_columns(const std::string& place, const std::function<bool(const std::string&)>& has) {
   for (const char* name : {"text", "sentence"})
     if (has(name)) return {name, ""};
@@ -41,12 +50,12 @@ std::string label_of(const JsonObject& object) {
   return label.is_string() ? label.get<std::string>() : label.dump();
 }
 
-void add_json_lines(LabelledRows& result, const std::vector<std::string>& lines) {
+void add_json_lines(LabelledRows& result, const std::vector<std::string>& lines, ColumnChoice choose) {
   std::optional<TextColumns> columns;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].find_first_not_of(" \t") == std::string::npos) continue;
     const JsonObject object = JsonObject::parse(lines[i], fmt::format("{}:{}", result.name, i + 1));
-    if (!columns) columns = text_columns(object.name(), [&](const std::string& key) { return object.has(key); });
+    if (!columns) columns = choose(object.name(), [&](const std::string& key) { return object.has(key); });
     const auto text = [&](const std::string& key) { return key.empty() ? "" : require_string(object, key); };
     result.rows.push_back({text(columns->first), text(columns->second), label_of(object), i + 1});
   }
@@ -115,14 +124,14 @@ std::vector<Record> read_csv(const std::vector<std::string>& lines, const std::s
   return records;
 }
 
-void add_table(LabelledRows& result, std::vector<Record> records) {
+void add_table(LabelledRows& result, std::vector<Record> records, ColumnChoice choose) {
   check(!records.empty(), "{} has no rows", result.name);
   const std::vector<std::string> header = records.front().fields;
   const std::string place = fmt::format("{}:{}", result.name, records.front().line);
   const auto column_of = [&](const std::string& column) { return std::ranges::find(header, column) - header.begin(); };
   const auto has = [&](const std::string& column) { return column_of(column) < std::ssize(header); };
   check(has(label_column), "{}: no column is called \"{}\"; the first line must name the columns", place, label_column);
-  const TextColumns columns = text_columns(place, has);
+  const TextColumns columns = choose(place, has);
   for (const std::string& name : {columns.first, columns.second, std::string(label_column)})
     check(std::ranges::count(header, name) < 2, "{}: two columns are called \"{}\"; rename the one that is not meant",
           place, name);
@@ -151,23 +160,38 @@ std::optional<int64_t> as_integer(const std::string& label) {
   return error == std::errc() && end == label.data() + label.size() ? std::optional(value) : std::nullopt;
 }
 
-}  // namespace
-
-LabelledRows read_labelled_rows(std::string_view content, const std::string& name) {
+LabelledRows read_rows(std::string_view content, const std::string& name, ColumnChoice choose) {
   LabelledRows result{.name = name, .pairs = false, .rows = {}};
   const std::string kind = std::filesystem::path(name).extension().string();
   check(kind == ".jsonl" || kind == ".ndjson" || kind == ".csv" || kind == ".tsv",
         "{}: its name does not say how it is to be read; call it .jsonl, .csv or .tsv", name);
   const std::vector<std::string> lines = split_lines(content, name);
   if (kind == ".csv")
-    add_table(result, read_csv(lines, name));
+    add_table(result, read_csv(lines, name), choose);
   else if (kind == ".tsv")
-    add_table(result, read_tsv(lines));
+    add_table(result, read_tsv(lines), choose);
   else
-    add_json_lines(result, lines);
+    add_json_lines(result, lines, choose);
   check(!result.rows.empty(), "{} has no rows", name);
   for (const LabelledRow& row : result.rows) check_label(row.label, fmt::format("{}:{}", name, row.line));
   return result;
+}
+
+}  // namespace
+
+LabelledRows read_labelled_rows(std::string_view content, const std::string& name) {
+  return read_rows(content, name, text_columns);
+}
+
+LabelledRows read_labelled_pictures(std::string_view content, const std::string& name) {
+  LabelledRows rows = read_rows(content, name, picture_columns);
+  for (LabelledRow& row : rows.rows) {
+    const auto file = std::filesystem::path(name).parent_path() / row.first;
+    check(!row.first.empty() && std::filesystem::is_regular_file(file), "{}:{}: there is no picture {}", name, row.line,
+          printable(file.string()));
+    row.first = file.string();
+  }
+  return rows;
 }
 
 std::vector<std::string> label_names(const LabelledRows& rows) {

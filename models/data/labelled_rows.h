@@ -26,6 +26,9 @@ struct LabelledRows {
 /// "label" is a string or an integer. Other columns are ignored, empty lines left out. Throws Error naming file and
 /// line.
 LabelledRows read_labelled_rows(std::string_view content, const std::string& name);
+/// The same of pictures: the first text of a row is a file, of the column "image", "file", "file_name" or "path", which
+/// lies beside `name` unless it begins with /. Throws Error, naming file and line, for one that is not there.
+LabelledRows read_labelled_pictures(std::string_view content, const std::string& name);
 
 /// The labels that occur: sorted by their bytes, or by their values where all are integers. Throws Error when there are
 /// fewer than two.

@@ -13,8 +13,8 @@ refuse 2 "did you mean --pairs?" "$vkformer" train small.json --train-sets a b
 refuse 2 "has no option --zzz; see 'vkformer bench --help'" "$vkformer" bench --zzz 0.5
 refuse 2 '"text" is one word too much' "$vkformer" generate run -p some text
 refuse 2 "train --from $fixtures/gpt2" "$vkformer" train "$fixtures/gpt2" --data text.txt --out run
-refuse 2 'data has no verb "foo"; it has numbers and tones; see' "$vkformer" data foo
-refuse 2 "which verb of data? numbers or tones; see" "$vkformer" data
+refuse 2 'data has no verb "foo"; it has numbers, tones and shapes; see' "$vkformer" data foo
+refuse 2 "which verb of data? numbers, tones or shapes; see" "$vkformer" data
 accept "$vkformer" generate --help
 cp out told
 accept "$vkformer" help generate

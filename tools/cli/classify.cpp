@@ -12,10 +12,12 @@
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/best_lines.h"
+#include "tools/cli/class_lines.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/line_pieces.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/picture_input.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/tokenizer_files.h"
@@ -23,20 +25,6 @@
 namespace vkformer {
 
 namespace {
-
-void print_classes(const ClassifyFlags& flags, const std::string& line, const std::vector<double>& probabilities,
-                   const std::vector<std::string>& names) {
-  const auto best = static_cast<size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
-  if (!flags.common.json && flags.several) {
-    for (size_t i = 0; i < names.size(); ++i)
-      print("{}{}\t{:.4f}", i == 0 ? "" : "\t", printable(names[i]), probabilities[i]);
-    return print("\n");
-  }
-  if (!flags.common.json) return print("{}\t{:.4f}\n", printable(names[best]), probabilities[best]);
-  nlohmann::json json = {{"text", line}, {"label", names[best]}, {"probability", probabilities[best]}};
-  for (size_t i = 0; i < names.size(); ++i) json["probabilities"][names[i]] = probabilities[i];
-  print("{}\n", json.dump());
-}
 
 /// The line, or the pair that a tab makes of it.
 void add_text_or_pair(TokenTexts& texts, std::string_view line, const Tokenizer& tokenizer, int64_t most,
@@ -64,11 +52,27 @@ std::vector<std::string> trimmed(const std::vector<std::string>& candidates) {
 
 }  // namespace
 
+void print_classes(const ClassifyFlags& flags, const char* kind, const std::string& of,
+                   const std::vector<double>& probabilities, const std::vector<std::string>& names) {
+  const auto best = static_cast<size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
+  if (!flags.common.json && flags.several) {
+    for (size_t i = 0; i < names.size(); ++i)
+      print("{}{}\t{:.4f}", i == 0 ? "" : "\t", printable(names[i]), probabilities[i]);
+    return print("\n");
+  }
+  if (!flags.common.json) return print("{}\t{:.4f}\n", printable(names[best]), probabilities[best]);
+  nlohmann::json json = {{kind, of}, {"label", names[best]}, {"probability", probabilities[best]}};
+  for (size_t i = 0; i < names.size(); ++i) json["probabilities"][names[i]] = probabilities[i];
+  print("{}\n", json.dump());
+}
+
 void classify(ClassifyFlags flags) {
   flags.candidates = trimmed(flags.candidates);
   const auto folder = resolve_model_folder(flags.model);
+  if (!flags.pictures.empty()) return classify_pictures(flags, folder);
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
+  check_reads_lines(model, flags.model, "classify");
   check(classifies(model), "{} is a {} model that gives no class of a text; train one with --labels", flags.model,
         model.family);
   const JsonObject config = JsonObject::make(*model.config, flags.model);
@@ -81,7 +85,7 @@ void classify(ClassifyFlags flags) {
   const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter.get())).tokenizer();
   const int64_t most = model.context > 0 ? model.context : usual_positions;
   std::optional<CandidateClaims> said;
-  if (claims) said.emplace(flags.hypothesis, flags.candidates, tokenizer, most);
+  if (claims) said.emplace(flags.hypothesis.value_or("This example is {}."), flags.candidates, tokenizer, most);
   const auto add = [&](TextsPiece& piece, const std::string& line, const std::string& place) {
     if (said)
       said->add(piece.tokens, line, place);
@@ -118,7 +122,7 @@ void classify(ClassifyFlags flags) {
       const auto rows = std::span(logits).subspan(i * each, each);
       const auto shares =
           claims ? candidate_shares(rows, entailment, flags.several) : classifier.probabilities_of(rows.front());
-      print_classes(flags, piece.lines[i], shares, claims ? flags.candidates : names);
+      print_classes(flags, "text", piece.lines[i], shares, claims ? flags.candidates : names);
     }
   });
   report_profile(*backend, flags.common, classifier.logits().programs());

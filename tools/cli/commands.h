@@ -70,11 +70,12 @@ struct TextsFlags {
 };
 
 struct ClassifyFlags : TextsFlags {
-  std::vector<std::string> candidates;             ///< classes that the model does not know; none: its own
-  std::string hypothesis = "This example is {}.";  ///< what is said of a text, with a candidate at {}
-  bool several = false;                            ///< each candidate may hold, by itself
-  std::optional<std::string> query;                ///< prints the lines that answer it best instead of labels
-  int64_t top = 10;                                ///< lines to print for the query
+  std::vector<std::string> pictures;      ///< files, for a model that sees, instead of texts
+  std::vector<std::string> candidates;    ///< classes that the model does not know; none: its own
+  std::optional<std::string> hypothesis;  ///< what is said of a text or a picture, with a candidate at {}
+  bool several = false;                   ///< each candidate may hold, by itself
+  std::optional<std::string> query;       ///< prints the lines that answer it best instead of labels
+  int64_t top = 10;                       ///< lines to print for the query
 };
 
 struct FillFlags : TextsFlags {
@@ -82,6 +83,7 @@ struct FillFlags : TextsFlags {
 };
 
 struct EmbedFlags : TextsFlags {
+  std::vector<std::string> pictures;                ///< files, for a model that sees, instead of texts
   std::string pooling;                              ///< "": as the model's files say
   std::optional<std::string> query;                 ///< prints the lines nearest to it instead of embeddings
   std::optional<std::string> prefix, query_prefix;  ///< before each line, before the query; nothing: the files'
@@ -143,6 +145,12 @@ struct TonesFlags {
   std::string out = "tones";
   int64_t train = 2000, valid = 200, test = 200;  ///< recordings
   int64_t digits = 6;                             ///< most of one recording
+  uint32_t seed = 1;
+};
+
+struct ShapesFlags {
+  std::string out = "shapes";
+  int64_t train = 4000, valid = 400, test = 400;  ///< pictures
   uint32_t seed = 1;
 };
 
@@ -305,6 +313,7 @@ void attention_page(const AttentionFlags& flags);
 void convert(const ConvertFlags& flags);
 void write_numbers(const NumbersFlags& flags);
 void write_tones(const TonesFlags& flags);
+void write_shapes(const ShapesFlags& flags);
 void tokens(const TokensFlags& flags);
 void encode(const EncodeFlags& flags);
 void decode(const DecodeFlags& flags);

@@ -35,10 +35,12 @@ struct FolderType {
 constexpr FolderType folder_types[] = {
     {"f32", "float32", FileDType::f32}, {"f16", "float16", FileDType::f16}, {"bf16", "bfloat16", FileDType::bf16}};
 
-/// What goes along as it is: settings of generation, and the files of tokenizers.
-constexpr const char* companions[] = {generation_file,         tokenizer_file,        target_tokenizer_file,
-                                      "tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json",
-                                      "added_tokens.json"};
+/// What goes along as it is: settings of generation, the files of tokenizers, how pictures and sound are prepared.
+constexpr const char* companions[] = {generation_file,        tokenizer_file,
+                                      target_tokenizer_file,  "tokenizer_config.json",
+                                      "chat_template.jinja",  "special_tokens_map.json",
+                                      "added_tokens.json",    "preprocessor_config.json",
+                                      "processor_config.json"};
 
 constexpr const char* nothing_written = "nothing was written";
 

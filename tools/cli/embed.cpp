@@ -9,9 +9,11 @@
 #include "runtime/files/safetensors.h"
 #include "tools/cli/best_lines.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/embedding_lines.h"
 #include "tools/cli/line_pieces.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
+#include "tools/cli/picture_input.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/tokenizer_files.h"
@@ -19,8 +21,6 @@
 namespace vkformer {
 
 namespace {
-
-using Embeddings = std::vector<std::vector<float>>;
 
 /// What the files say where the flags are silent.
 EmbeddingRecipe recipe_of(const EmbedFlags& flags, const std::filesystem::path& folder) {
@@ -39,8 +39,10 @@ EmbeddingRecipe recipe_of(const EmbedFlags& flags, const std::filesystem::path& 
   return recipe;
 }
 
-void print_embedding(const std::string& line, const std::vector<float>& embedding, bool as_json) {
-  if (as_json) return print("{}\n", nlohmann::json{{"text", line}, {"embedding", embedding}}.dump());
+}  // namespace
+
+void print_embedding(const char* kind, const std::string& of, const std::vector<float>& embedding, bool as_json) {
+  if (as_json) return print("{}\n", nlohmann::json{{kind, of}, {"embedding", embedding}}.dump());
   std::string list;
   for (const float x : embedding) list += fmt::format("{}{}", list.empty() ? "" : ", ", x);
   print("[{}]\n", list);
@@ -54,18 +56,22 @@ void write_embeddings(const std::string& file, const Embeddings& embeddings) {
                     {TensorSource::of("embeddings", {rows, std::ssize(all) / rows}, std::span<const float>(all))});
 }
 
-}  // namespace
-
 void embed(const EmbedFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
+  if (!flags.pictures.empty()) return embed_pictures(flags, folder);
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_embed(folder, flags.dtype, adapter.get());
-  const EmbeddingRecipe recipe = recipe_of(flags, folder);
+  check_reads_lines(model, flags.model, "embed");
+  const bool tower = model.task == Task::vector;
+  if (tower && !flags.pooling.empty())
+    throw UsageError(fmt::format("--pooling: {} makes vectors in its own way", flags.model));
+  const EmbeddingRecipe recipe = tower ? EmbeddingRecipe() : recipe_of(flags, folder);
   const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter.get())).tokenizer();
   int64_t most = model.context > 0 ? model.context : usual_positions;
   if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);
   const auto add = [&](TokenTexts& texts, const std::string& text, const std::string& place) {
     texts.add(tokenizer, recipe.lower_case ? lower_case(text) : text, {}, most, place);
+    if (model.fill >= 0) texts.fill_last(static_cast<int32_t>(model.fill), model.context);
   };
   const auto add_line = [&](TextsPiece& piece, const std::string& line, const std::string& place) {
     add(piece.tokens, recipe.text_prefix + line, place);
@@ -99,7 +105,7 @@ void embed(const EmbedFlags& flags) {
     } else if (!flags.out.empty()) {
       write_embeddings(flags.out, results);
     } else {
-      for (size_t i = 0; i < lines.size(); ++i) print_embedding(lines[i], results[i], flags.common.json);
+      for (size_t i = 0; i < lines.size(); ++i) print_embedding("text", lines[i], results[i], flags.common.json);
     }
     cut += piece.tokens.cut;
   });

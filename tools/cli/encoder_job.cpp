@@ -9,10 +9,7 @@
 
 namespace vkformer {
 
-namespace {
-
-/// What a config of `transformers` says of a model with classes.
-nlohmann::json head_keys(const JsonObject& config, const JobHead& head) {
+nlohmann::json keys_of_head(const JsonObject& config, const JobHead& head) {
   nlohmann::json keys = {{"architectures", {architecture_with_head(config, head.architecture)}}};
   if (config.has("problem_type")) keys["problem_type"] = "single_label_classification";
   if (!head.classes.empty()) keys["num_labels"] = head.classes.size();
@@ -23,13 +20,17 @@ nlohmann::json head_keys(const JsonObject& config, const JobHead& head) {
   return keys;
 }
 
+namespace {
+
 bool is_for(const JsonObject& config, const JobHead& head) {
   const nlohmann::json architecture = {architecture_with_head(config, head.architecture)};
   return config.has("architectures") && config.value()["architectures"] == architecture &&
          (head.classes.empty() || classes_of(config, 1) == head.classes);
 }
 
-void begin_anew(Model& model, const JobHead& head, const JsonObject& from) {
+}  // namespace
+
+void begin_head_anew(Model& model, const JobHead& head, const JsonObject& from) {
   if (is_for(from, head)) return;
   for (ParameterSpec& parameter : model.parameters) {
     const auto named_by = [&](const char* part) { return parameter.name.find(part) != std::string::npos; };
@@ -37,8 +38,6 @@ void begin_anew(Model& model, const JobHead& head, const JsonObject& from) {
     parameter.optional |= std::ranges::any_of(head.shared, named_by);
   }
 }
-
-}  // namespace
 
 std::vector<std::string> classes_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
   if (has_config(flags, checkpoint)) return classes_of(JsonObject::load(checkpoint / "config.json"), 2);
@@ -69,7 +68,7 @@ TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint,
                      const JobHead& head) {
   const nlohmann::json ids = {{"pad_token_id", text.padding}};
   nlohmann::json changes = ids, keys;
-  if (!has_config(flags, checkpoint)) changes.update(keys = head_keys(first_config(flags), head));
+  if (!has_config(flags, checkpoint)) changes.update(keys = keys_of_head(first_config(flags), head));
   TrainJob job = job_of_tokens(flags, checkpoint,
                                {.count = text.tokenizer.size(), .ids = ids, .write = text.files.writer()}, changes);
   job.ids = ids;
@@ -77,7 +76,7 @@ TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint,
   const std::vector<int32_t> around = text.tokenizer.encode("").ids;
   if (job.model->config->value("is_encoder_decoder", false) && !around.empty()) job.ids["eos_token_id"] = around.back();
   job.head = keys;
-  if (!flags.from.empty()) begin_anew(*job.model, head, first_config(flags));
+  if (!flags.from.empty()) begin_head_anew(*job.model, head, first_config(flags));
   set_context(flags, *job.model);
   if (!flags.resume && !flags.given.contains("--batch")) flags.batch = head.rows;
   return job;

@@ -32,6 +32,11 @@ struct JobHead {
   int64_t rows = 32;  ///< most of a batch where the flags have none: small data needs more than a few steps an epoch
 };
 
+/// What a config of `transformers` says of a model with classes.
+nlohmann::json keys_of_head(const JsonObject& config, const JobHead& head);
+/// Marks what of a model from such a config's folder begins anew: nothing where its head is the same.
+void begin_head_anew(Model& model, const JobHead& head, const JsonObject& from);
+
 /// A job with its model and text. Sets the flags' context and batch where they have none.
 TrainJob encoder_job(TrainFlags& flags, const std::filesystem::path& checkpoint, const EncoderText& text,
                      const JobHead& head);

@@ -75,6 +75,13 @@ std::span<const JobKind> job_kinds() {
               .roles = {"speech"},
               .options = {"--batch-tokens", "--skip-long", "--vocabulary", "--source-lang", "--score-lines"},
               .make = speech_job},
+      JobKind{.option = "--pictures",
+              .type_name = "FILE",
+              .help = "pictures to tell apart, for a model that sees: .jsonl, .csv or .tsv with image (or file, "
+                      "file_name, path) and label",
+              .roles = {"pictures"},
+              .options = {"--batch"},
+              .make = pictures_job},
       JobKind{.option = "--spans",
               .type_name = "FILE",
               .help = "text file, to pre-train T5 or another encoder-decoder: gaps are filled",
@@ -112,6 +119,7 @@ void check_trained_by(const char* option, bool trains, const Model& model) {
   const bool encoder =
       std::ranges::any_of(encoder_classes, [&](const auto& known) { return known.first == model.family; });
   const char* others = model.frame_columns > 0 ? "--speech does"
+                       : model.sees()          ? "--pictures does"
                        : model.has_encoder()   ? "--pairs and --spans do"
                        : !encoder && classifies(model) && model.family != "xlnet"
                            ? "as its architectures has it, --labels does"

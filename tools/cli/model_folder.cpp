@@ -10,6 +10,7 @@
 #include "models/adapters/adapter_head.h"
 #include "models/embedding/embedder.h"
 #include "models/families/registry.h"
+#include "models/families/vision/two_towers.h"
 #include "models/model_files.h"
 #include "models/parameters.h"
 #include "models/stored_weights.h"
@@ -100,7 +101,16 @@ Model model_to_generate(const std::filesystem::path& folder, const std::string& 
 Model model_to_embed(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
   Model model = load_model(folder, adapter);
   if (adapter) adapter->adapt(model);
-  model = without_head(std::move(model));
+  if (has_two_towers(model)) model = text_tower(model);
+  if (model.task != Task::vector) model = without_head(std::move(model));
+  store_weights_as(model, folder, dtype);
+  return model;
+}
+
+Model model_to_see(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter) {
+  Model model = load_model(folder, adapter);
+  if (adapter) adapter->adapt(model);
+  if (model.task != Task::vector && !has_two_towers(model)) model = without_head(std::move(model));
   store_weights_as(model, folder, dtype);
   return model;
 }
@@ -116,6 +126,7 @@ void tell_fallbacks(const Model& model, const std::string& dtype, bool quiet) {
 
 void check_reads_text(const Model& model, const std::string& given) {
   check(model.frame_columns == 0, "{} reads sound, not text; use transcribe", given);
+  check(!model.sees(), "{} sees pictures; use classify or embed", given);
 }
 
 Model model_or_shape(const std::string& text) {

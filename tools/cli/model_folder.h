@@ -31,8 +31,11 @@ std::optional<DType> cache_type(const std::string& name);
 /// The model of such a folder, its weights stored like that, with an adapter if there is one.
 Model model_to_generate(const std::filesystem::path& folder, const std::string& dtype,
                         const AdapterFiles* adapter = nullptr);
-/// The same without a head: see without_head().
+/// The same without a head: see without_head(). A tower that reads stays as it is; of two towers it is that one.
 Model model_to_embed(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter);
+
+/// The same of a model that sees: without a head of classes, of two towers the whole.
+Model model_to_see(const std::filesystem::path& folder, const std::string& dtype, const AdapterFiles* adapter);
 
 /// Where the tokenizer lies that goes with both: the adapter's folder, if it has one.
 std::filesystem::path tokenizer_folder(const std::filesystem::path& model, const AdapterFiles* adapter);
@@ -40,7 +43,7 @@ std::filesystem::path tokenizer_folder(const std::filesystem::path& model, const
 /// Says which weights of such a model are in another type than `dtype`, since their rows are no whole blocks of it.
 void tell_fallbacks(const Model& model, const std::string& dtype, bool quiet);
 
-/// Throws Error, naming what was `given`, for a model that reads sound.
+/// Throws Error, naming what was `given`, for a model that reads sound or sees pictures.
 void check_reads_text(const Model& model, const std::string& given);
 
 /// The model of a folder, of a config.json, or of a GPT-2 shape LAYERSxWIDTHxHEADS[:VOCABULARY[:CONTEXT]] such as

@@ -4,9 +4,8 @@
 #include "models/audio/audio_writer.h"
 #include "models/data/digit_strings.h"
 #include "runtime/files/atomic_file.h"
-#include "runtime/files/utf8.h"
-#include "tools/cli/busy_watch.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/new_folder.h"
 #include "tools/cli/output.h"
 
 namespace vkformer {
@@ -37,24 +36,13 @@ void write_recordings(const std::filesystem::path& folder, const char* name, Num
 }  // namespace
 
 void write_tones(const TonesFlags& flags) {
-  namespace fs = std::filesystem;
-  const fs::path folder = flags.out;
-  const bool existed = fs::exists(folder);
-  check(!existed || (fs::is_directory(folder) && fs::is_empty(folder)),
-        "{} is there already and is no empty folder; give a new --out", printable(folder.string()));
-  fs::create_directories(folder);
-  const BusyWatch watch("writing recordings", false);
-  using Part = NumberSplit::Part;
-  try {
+  const std::filesystem::path folder = flags.out;
+  in_new_folder(folder, "writing recordings", [&] {
+    using Part = NumberSplit::Part;
     write_recordings(folder, "train", Part::train, flags.train, flags);
     write_recordings(folder, "valid", Part::valid, flags.valid, flags);
     write_recordings(folder, "test", Part::test, flags.test, flags);
-  } catch (...) {
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder, ignored)) fs::remove_all(entry.path(), ignored);
-    if (!existed) fs::remove(folder, ignored);
-    throw;
-  }
+  });
   const auto rows = [&](const char* name) { return (folder / name).string(); };
   print(
       "{} recordings to train on in {}, {} for validation in {}, {} for test in {}: vkformer train "

@@ -76,8 +76,8 @@ std::string adapter_text(const Model& model) {
 
 /// "gpt2: 4 layers, 804096 parameters, vocabulary 65"
 std::string model_text(const Model& model) {
-  return fmt::format("{}: {} layers, {} parameters{}, vocabulary {}", model.family, model.layers,
-                     model.parameter_count(), adapter_text(model), model.vocabulary);
+  return fmt::format("{}: {} layers, {} parameters{}, {}", model.family, model.layers, model.parameter_count(),
+                     adapter_text(model), input_text(model));
 }
 
 /// `--plan` without files: the vocabulary is the config's.

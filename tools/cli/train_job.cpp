@@ -125,6 +125,11 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
   return model;
 }
 
+std::string input_text(const Model& model) {
+  if (model.reads_ids()) return fmt::format("vocabulary {}", model.vocabulary);
+  return fmt::format("pictures of {} x {}", model.picture.height, model.picture.width);
+}
+
 void set_context(TrainFlags& flags, const Model& model) {
   if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
   if (model.context == 0 || flags.context <= model.context) return;

@@ -51,6 +51,9 @@ Model model_of_job(const TrainFlags& flags, const std::filesystem::path& checkpo
 TrainJob job_of_tokens(const TrainFlags& flags, const std::filesystem::path& checkpoint, const JobTokens& tokens,
                        nlohmann::json changes = nlohmann::json::object());
 
+/// What a model reads: "vocabulary 65", or "pictures of 32 x 32".
+std::string input_text(const Model& model);
+
 /// Sets the most positions of a sequence where the flags have none: the model's. Throws Error for more than it has.
 void set_context(TrainFlags& flags, const Model& model);
 
@@ -72,6 +75,8 @@ TrainJob tags_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
 TrainJob answers_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// XLNet's language model on one text, of sub-words. Sets the flags' context where they have none.
 TrainJob permuted_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// A model that sees on pictures and their labels. Sets the flags' context and batch where they have none.
+TrainJob pictures_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// Whisper on recordings and what is said in them.
 TrainJob speech_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// An encoder-decoder on one text with gaps, of sub-words. Sets the flags' context where they have none.

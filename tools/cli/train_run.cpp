@@ -34,8 +34,8 @@ nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& b
     settings[name == "dtype" ? "precision" : name] = left ? nlohmann::json("the model's") : value;
   }
   return {{"run", std::filesystem::absolute(flags.out).lexically_normal().string()},
-          {"model", fmt::format("{}: {} layers, {} parameters, vocabulary {}", model.family, model.layers,
-                                model.parameter_count(), model.vocabulary)},
+          {"model", fmt::format("{}: {} layers, {} parameters, {}", model.family, model.layers, model.parameter_count(),
+                                input_text(model))},
           {"data", job.summary},
           {"device", backend.describe()},
           {"settings", std::move(settings)},

@@ -63,6 +63,19 @@ void add_tones(CLI::App& data) {
   command->callback([flags] { write_tones(*flags); });
 }
 
+void add_shapes(CLI::App& data) {
+  auto flags = std::make_shared<ShapesFlags>();
+  CLI::App* command =
+      data.add_subcommand("shapes", "small pictures of shapes, and what they show: {train,valid,test}.jsonl");
+  command->add_option("--out", flags->out, "new folder")->type_name("DIR")->capture_default_str();
+  const auto pictures = CLI::Range(int64_t{1}, int64_t{1'000'000});
+  command->add_option("--count", flags->train, "pictures to train on")->check(pictures)->capture_default_str();
+  command->add_option("--valid", flags->valid, "pictures for validation")->check(pictures)->capture_default_str();
+  command->add_option("--test", flags->test, "pictures for test")->check(pictures)->capture_default_str();
+  command->add_option("--seed", flags->seed, "decides what is drawn")->capture_default_str();
+  command->callback([flags] { write_shapes(*flags); });
+}
+
 void add_tokens(CLI::App& app) {
   auto flags = std::make_shared<TokensFlags>();
   CLI::App* command = app.add_subcommand("tokens", "make a vocabulary of text files: a Hugging Face tokenizer.json");
@@ -143,6 +156,7 @@ void add_data_verbs(CLI::App& app) {
   data->require_subcommand(1);
   add_numbers(*data);
   add_tones(*data);
+  add_shapes(*data);
   add_tokens(app);
   add_encode(app);
   add_decode(app);

@@ -28,6 +28,11 @@ void add_text_flags(CLI::App& command, TextsFlags& flags, const char* model, con
   add_batch_tokens(command, flags.batch_tokens, batch_of_answers);
 }
 
+void add_pictures(CLI::App& command, std::vector<std::string>& pictures) {
+  command.add_option("pictures", pictures, "JPEG, PNG or WebP files instead of lines, for a model that sees")
+      ->type_name("FILE");
+}
+
 void add_top_flag(CLI::App& command, int64_t& top, CLI::Option* query) {
   command.add_option("--top", top, "so many of them")
       ->needs(query)
@@ -38,22 +43,26 @@ void add_top_flag(CLI::App& command, int64_t& top, CLI::Option* query) {
 void add_classify(CLI::App& app) {
   auto flags = std::make_shared<ClassifyFlags>();
   CLI::App* command = app.add_subcommand("classify",
-                                         "tell texts apart\n: label and probability on stdout for each line on stdin, "
-                                         "in its order; with --query the lines "
+                                         "tell texts or pictures apart\n: label and probability on stdout for each "
+                                         "line on stdin, or file given, in its order; with --query the lines "
                                          "that answer it best instead");
-  add_text_flags(*command, *flags, "model folder or run folder of a classifier",
+  add_text_flags(*command, *flags, "model folder or run folder of a classifier, or of CLIP or SigLIP",
                  "one text, instead of stdin; a tab separates the two of a pair");
+  add_pictures(*command, flags->pictures);
   CLI::Option* candidates =
       command
-          ->add_option("--candidates,--candidate-labels", flags->candidates,
-                       "classes, commas between them, that the model need not know: it tells which a text entails "
-                       "(zero-shot; for models of natural language inference)")
+          ->add_option(
+              "--candidates,--candidate-labels", flags->candidates,
+              "classes, commas between them, that the model need not know: it tells which a text entails "
+              "(zero-shot; for models of natural language inference), or which text a picture is like (CLIP, SigLIP)")
           ->delimiter(',')
           ->allow_extra_args(false)
           ->type_name("A,B,..");
-  command->add_option("--hypothesis", flags->hypothesis, "what is said of a text, with a candidate in the place of {}")
-      ->needs(candidates)
-      ->capture_default_str();
+  command
+      ->add_option("--hypothesis", flags->hypothesis,
+                   "what is said of a text or picture, with a candidate in the place of {} (default: This example is "
+                   "{}. or This is a photo of {}.)")
+      ->needs(candidates);
   command->add_flag("--multi-label", flags->several, "each candidate may hold by itself; all are printed")
       ->needs(candidates);
   CLI::Option* query =
@@ -114,13 +123,16 @@ void add_answer(CLI::App& app) {
 void add_embed(CLI::App& app) {
   auto flags = std::make_shared<EmbedFlags>();
   CLI::App* command = app.add_subcommand("embed",
-                                         "make vectors of texts, near each other where they mean the same\n: a JSON "
-                                         "list on stdout for each line on stdin, in its order, of length 1; with "
-                                         "--query the nearest lines instead");
+                                         "make vectors of texts or pictures, near each other where they mean the "
+                                         "same\n: a JSON list on stdout for each line on stdin, or file given, in "
+                                         "its order, of length 1; with --query the nearest lines or files instead");
   add_text_flags(*command, *flags, "model folder, run folder or .gguf of an encoder or a decoder",
                  "one text, instead of stdin; -: stdin");
+  add_pictures(*command, flags->pictures);
   CLI::Option* query = command->add_option(
-      "--query", flags->query, "print the cosine of this text and of the lines nearest to it, and the lines");
+      "--query", flags->query,
+      "print the cosine of this text and of the lines or pictures nearest to it, and these; of a model that only sees "
+      "(ViT, DINOv2) it is a picture's file");
   add_top_flag(*command, flags->top, query);
   command->add_option("--prefix", flags->prefix,
                       "put before each line, like 'passage: ' (default: what the model's files say)");

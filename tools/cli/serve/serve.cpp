@@ -164,6 +164,8 @@ void serve(const ServeFlags& flags) {
   if (load_model(folder).frame_columns > 0) return serve_speech(flags);
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = load_model(folder, adapter.get());
+  check(!model.sees(), "{} sees pictures ({}), which is not served; classify and embed show them to it", flags.model,
+        model.family);
   if (!flags.embeddings && classifies(model)) return serve_classes(flags, folder, adapter.get());
   const EmbeddingRecipe recipe = embedding_recipe(folder);
   const bool writes = model.generates() && !model.has_encoder();
