@@ -80,7 +80,9 @@ struct Pass {
   /// `mask`.
   Value texts = {};
   Value segments = {};  ///< optional i32 [B, T]: token types; absent: all 0
-  Value seed = {};      ///< optional i32 [2] {seed, step}: dropout is on
+  /// Optional f32 [B, T, C], of a Decoder: added to what the ids give (nothing for -1), what stands there of pictures.
+  Value pictured = {};
+  Value seed = {};  ///< optional i32 [2] {seed, step}: dropout is on
 
   // Over a cache of earlier positions.
   Value position = {};   ///< optional i32 [1]: where in the cache the first of the T positions goes

@@ -209,6 +209,11 @@ Weights::Weights(const std::vector<ParameterSpec>& parameters, const std::filesy
     if (!finder.used(tensor.get())) extra_.push_back(tensor->name());
 }
 
+void Weights::share_with(const Weights& other) {
+  const std::set<std::string_view> also(other.extra_.begin(), other.extra_.end());
+  std::erase_if(extra_, [&](const std::string& tensor) { return !also.contains(tensor); });
+}
+
 void Weights::load(Store& store, const LoadProgress& progress) const {
   uint64_t done = 0;
   std::vector<float> values;

@@ -27,6 +27,8 @@ class Weights {
   const WeightSource& files() const { return *files_; }
   /// Tensors of the files that no parameter uses, second copies of tied ones included.
   const std::vector<std::string>& extra() const { return extra_; }
+  /// Tensors that another part of the model uses, which has `other` from the same files, are not among them any more.
+  void share_with(const Weights& other);
   /// Optional parameters that the files leave out, and those that begin anew.
   const std::vector<std::string>& absent() const { return absent_; }
   /// Writes every parameter into the store, piece by piece: no more than some MiB of the files are in memory at a time.

@@ -191,7 +191,7 @@ ChatPrompts counted_prompts(int64_t context, int64_t room) {
   // A token a character.
   return {ChatTemplate("{% for m in messages %}{{ m.role[0] }}{{ m.content }};{% endfor %}", "t"),
           {},
-          [](std::string_view text) { return Ids(text.begin(), text.end()); },
+          [](std::string_view text, const std::vector<std::string>&) { return Ids(text.begin(), text.end()); },
           context,
           room};
 }

@@ -201,6 +201,31 @@ TEST_CASE("requests for what is not there are refused, by name", "[serving]") {
         std::string::npos);
 }
 
+TEST_CASE("messages may have pictures, which are data and not fetched", "[serving]") {
+  const auto body = [](const std::vector<json>& parts) {
+    return json{{"messages", {{{"role", "user"}, {"content", parts}}}}}.dump();
+  };
+  const auto picture = [](const std::string& url) {
+    return json{{"type", "image_url"}, {"image_url", {{"url", url}, {"detail", "high"}}}};
+  };
+  const json words = {{"type", "text"}, {"text", "What?"}};
+  const TextRequest request = parse_chat_request(body(
+      {picture("data:image/png;base64,YWJj"), words, {{"type", "image_url"}, {"image_url", "data:;base64,ZGU="}}}));
+  REQUIRE(request.pictures.size() == 2);
+  CHECK(request.pictures[0].bytes == "abc");
+  CHECK(request.pictures[1].bytes == "de");
+  CHECK(request.messages[0]["content"].dump() ==
+        R"([{"type":"image"},{"type":"text","text":"What?"},{"type":"image"}])");
+  CHECK(parse_chat_request(body({words, words})).messages[0]["content"].dump() == R"("What?What?")");
+  CHECK(refusal_of(body({picture("https://a.b/c.png")})).find("is not fetched") != std::string::npos);
+  for (const char* url :
+       {"data:image/png,abc", "data:image/png;base64", "data:image/png;base64,a", "data:;base64,####"})
+    CHECK(refusal_of(body({picture(url)})).find("are not base64") != std::string::npos);
+  CHECK(refusal_of(body(std::vector<json>(17, picture("data:;base64,YWJj")))).find("more than 16 pictures") !=
+        std::string::npos);
+  CHECK(refusal_of(body({json{{"type", "input_audio"}}})).find("input_audio") != std::string::npos);
+}
+
 TEST_CASE("requests for embeddings say of what, and in which form", "[serving]") {
   const EmbeddingRequest request =
       parse_embedding_request(R"({"input": ["a", "b"], "encoding_format": "base64", "prompt_name": "query"})");

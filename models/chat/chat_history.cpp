@@ -1,5 +1,6 @@
 #include "models/chat/chat_history.h"
 
+#include "models/chat/message_parts.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/mapped_file.h"
@@ -9,9 +10,9 @@ namespace vkformer {
 
 void ChatHistory::set_system(std::string text) { system_ = std::move(text); }
 
-void ChatHistory::add_question(std::string text) {
+void ChatHistory::add_question(std::string text, std::vector<std::string> pictures) {
   check(turns_.empty() || turns_.back().answered, "the last question has no answer yet");
-  turns_.push_back({.question = std::move(text)});
+  turns_.push_back({.question = std::move(text), .pictures = std::move(pictures)});
 }
 
 void ChatHistory::add_answer(std::string text) {
@@ -22,7 +23,8 @@ void ChatHistory::add_answer(std::string text) {
 
 bool ChatHistory::drop_answer() {
   if (!answered()) return false;
-  turns_.back() = {.question = std::move(turns_.back().question)};
+  turns_.back().answer.clear();
+  turns_.back().answered = false;
   return true;
 }
 
@@ -41,10 +43,20 @@ nlohmann::ordered_json ChatHistory::messages(int64_t first) const {
   };
   if (!system_.empty()) add("system", system_);
   for (auto turn = turns_.begin() + first; turn != turns_.end(); ++turn) {
-    add("user", turn->question);
+    if (turn->pictures.empty())
+      add("user", turn->question);
+    else
+      messages.push_back({{"role", "user"}, {"content", with_pictures(turn->question, turn->pictures)}});
     if (turn->answered) add("assistant", turn->answer);
   }
   return messages;
+}
+
+std::vector<std::string> ChatHistory::pictures(int64_t first) const {
+  std::vector<std::string> files;
+  for (auto turn = turns_.begin() + first; turn != turns_.end(); ++turn)
+    files.insert(files.end(), turn->pictures.begin(), turn->pictures.end());
+  return files;
 }
 
 ChatHistory ChatHistory::load(const std::filesystem::path& path) {
@@ -59,17 +71,18 @@ ChatHistory ChatHistory::load(const std::filesystem::path& path) {
   bool first = true;
   for (const JsonObject& message : require_objects(file, "messages")) {
     const std::string role = require_string(message, "role");
-    std::string content = require_string(message, "content");
+    MessageContent content = content_with_pictures(message);
     const bool question = role == "user" && (history.turns_.empty() || history.answered());
     const bool answer = role == "assistant" && !history.turns_.empty() && !history.answered();
     check(question || answer || (role == "system" && first), "{}: a message of '{}' can't stand here", message.name(),
           printable(role, 60));
+    check(question || content.pictures.empty(), "{}: pictures stand in questions alone", message.name());
     if (question)
-      history.add_question(std::move(content));
+      history.add_question(std::move(content.text), std::move(content.pictures));
     else if (answer)
-      history.add_answer(std::move(content));
+      history.add_answer(std::move(content.text));
     else
-      history.set_system(std::move(content));
+      history.set_system(std::move(content.text));
     first = false;
   }
   return history;
@@ -85,16 +98,20 @@ void ChatHistory::save(const std::filesystem::path& path) const {
 }
 
 ChatPrompts::ChatPrompts(ChatTemplate chat, nlohmann::ordered_json variables, Encode encode, int64_t context,
-                         int64_t room)
+                         int64_t room, std::string mark)
     : chat_(std::move(chat)),
       variables_(std::move(variables)),
       encode_(std::move(encode)),
       context_(context),
-      room_(room) {}
+      room_(room),
+      mark_(std::move(mark)) {}
 
 std::vector<int32_t> ChatPrompts::encoded(const ChatHistory& history, int64_t first) const {
+  nlohmann::ordered_json messages = history.messages(first);
+  if (!mark_.empty()) messages = messages_for(chat_, std::move(messages), mark_);
   return encode_(
-      chat_.render({.messages = history.messages(first), .add_generation_prompt = true, .variables = variables_}).text);
+      chat_.render({.messages = std::move(messages), .add_generation_prompt = true, .variables = variables_}).text,
+      history.pictures(first));
 }
 
 std::vector<int32_t> ChatPrompts::of(const ChatHistory& history) {

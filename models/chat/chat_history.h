@@ -13,7 +13,8 @@ class ChatHistory {
   /// Messages of the roles "user" and "assistant" take turns; a system message may stand before them.
   void set_system(std::string text);
   const std::string& system() const { return system_; }
-  void add_question(std::string text);
+  /// `pictures`: files that are shown with it.
+  void add_question(std::string text, std::vector<std::string> pictures = {});
   void add_answer(std::string text);
   /// Takes back the last answer. False where there is none.
   bool drop_answer();
@@ -25,7 +26,10 @@ class ChatHistory {
   int64_t turns() const { return static_cast<int64_t>(turns_.size()); }
   bool answered() const { return !turns_.empty() && turns_.back().answered; }
 
-  /// As a list of {"role", "content"}, without the turns before `first`.
+  /// The files of all pictures, in their order, without the turns before `first`.
+  std::vector<std::string> pictures(int64_t first = 0) const;
+  /// As a list of {"role", "content"}, without the turns before `first`. The content of a question with pictures is a
+  /// list of parts, {"type": "image", "path"} and {"type": "text", "text"}.
   nlohmann::ordered_json messages(int64_t first = 0) const;
   /// The file holds that list, or an object that has it as "messages". Throws Error for other roles or another order.
   static ChatHistory load(const std::filesystem::path& path);
@@ -34,6 +38,7 @@ class ChatHistory {
  private:
   struct Turn {
     std::string question, answer;
+    std::vector<std::string> pictures;
     bool answered = false;
   };
   std::string system_;
@@ -45,8 +50,11 @@ class ChatHistory {
 /// last is left, and stay out: so the beginning, which the cache holds, changes rarely.
 class ChatPrompts {
  public:
-  using Encode = std::function<std::vector<int32_t>(std::string_view text)>;
-  ChatPrompts(ChatTemplate chat, nlohmann::ordered_json variables, Encode encode, int64_t context, int64_t room);
+  /// `pictures`: files that the text has places for.
+  using Encode = std::function<std::vector<int32_t>(std::string_view text, const std::vector<std::string>& pictures)>;
+  /// `mark`: stands for a picture in a text; empty: the model sees none.
+  ChatPrompts(ChatTemplate chat, nlohmann::ordered_json variables, Encode encode, int64_t context, int64_t room,
+              std::string mark = {});
 
   /// Throws Error where the last turn alone is too long, and like ChatTemplate::render().
   std::vector<int32_t> of(const ChatHistory& history);
@@ -62,6 +70,7 @@ class ChatPrompts {
   nlohmann::ordered_json variables_;
   Encode encode_;
   int64_t context_, room_;
+  std::string mark_;
   int64_t left_out_ = 0;
 };
 

@@ -62,7 +62,7 @@ Program& Generator::encoder() {
 }
 
 Program& Generator::program_of(const RunShape& run) {
-  auto& program = run.positions == 1 ? decode_[all_logits_] : prefills_[all_logits_][run];
+  auto& program = run.positions == 1 && !run.pictured ? decode_[all_logits_] : prefills_[all_logits_][run];
   if (!program) {
     GeneratorShape shape = shape_;
     if (all_logits_) shape.choices = 0;
@@ -117,9 +117,9 @@ void Generator::encode(std::span<const float> frames) {
   encoded_ = true;
 }
 
-void Generator::check_tokens(std::span<const int32_t> tokens) const {
+void Generator::check_tokens(std::span<const int32_t> tokens, bool pictured) const {
   for (int32_t token : tokens)
-    check(token >= 0 && token < model_.vocabulary, "token {} is outside the vocabulary of {}", token,
+    check(token >= 0 && (pictured || token < model_.vocabulary), "token {} is outside the vocabulary of {}", token,
           model_.vocabulary);
 }
 
@@ -135,9 +135,23 @@ void Generator::write_position(Program& program, int64_t position) {
   if (model_.masks_sources()) program.write("source_mask", source_mask_);
 }
 
-void Generator::write_inputs(Program& program, std::span<const int32_t> tokens, int64_t positions) {
+void Generator::write_pictures(Program& program, std::span<int32_t> ids) const {
+  const auto width = static_cast<size_t>(width_of(model_));
+  std::vector<float> pictured(ids.size() * width, 0);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < model_.vocabulary) continue;
+    const std::span<const float> row = picture_row_(ids[i]);
+    check(row.size() == width, "a picture has {} columns, the model {}", row.size(), width);
+    std::ranges::copy(row, pictured.begin() + static_cast<std::ptrdiff_t>(i * width));
+    ids[i] = -1;
+  }
+  program.write("pictured", pictured);
+}
+
+void Generator::write_inputs(Program& program, const RunShape& shape, std::span<const int32_t> tokens) {
   forget_ahead();
-  check_tokens(tokens);
+  check_tokens(tokens, shape.pictured);
+  const int64_t positions = shape.positions;
   const auto rows = static_cast<size_t>(shape_.rows), length = tokens.size() / rows;
   check_room(static_cast<int64_t>(length));
   std::vector<int32_t> ids(rows * static_cast<size_t>(positions), 0), first;
@@ -145,6 +159,7 @@ void Generator::write_inputs(Program& program, std::span<const int32_t> tokens, 
     for (size_t i = 0; i < length; ++i) ids[r * static_cast<size_t>(positions) + i] = tokens[r * length + i];
     if (shape_.left_padded) first.push_back(static_cast<int32_t>(position_) - pads_[r]);
   }
+  if (shape.pictured) write_pictures(program, ids);
   write_feed(program, {{"ids", ids}});
   write_position(program, position_);
   if (shape_.left_padded) write_feed(program, {{"mask", mask_}, {"first_positions", first}});
@@ -163,7 +178,7 @@ std::vector<float> Generator::run(const RunShape& shape, std::span<const int32_t
   Program& program = program_of(shape);
   const auto rows = static_cast<size_t>(shape_.rows);
   const auto length = static_cast<int64_t>(tokens.size() / rows);
-  write_inputs(program, tokens, shape.positions);
+  write_inputs(program, shape, tokens);
   if (shape.positions > 1 && !shape.each) {
     std::vector<int32_t> last;
     for (int64_t r = 0; r < shape_.rows; ++r) last.push_back(static_cast<int32_t>(r * shape.positions + length - 1));
@@ -237,13 +252,14 @@ void Generator::for_pieces(
   const auto rows = static_cast<size_t>(shape_.rows);
   const size_t length = tokens.size() / rows;
   for (size_t done = 0; done < length;) {
-    const RunShape shape = prompt_run(model_, shape_, static_cast<int64_t>(length - done), position_);
+    RunShape shape = prompt_run(model_, shape_, static_cast<int64_t>(length - done), position_);
     const size_t count = std::min(length - done, static_cast<size_t>(shape.positions));
     std::vector<int32_t> piece;
     for (size_t r = 0; r < rows; ++r) {
       const auto row = tokens.subspan(r * length + done, count);
       piece.insert(piece.end(), row.begin(), row.end());
     }
+    shape.pictured = picture_row_ && std::ranges::any_of(piece, [&](int32_t id) { return id >= model_.vocabulary; });
     run(shape, piece, done);
     done += count;
   }
@@ -287,7 +303,7 @@ TokenScores Generator::score(std::span<const int32_t> tokens, std::span<const in
                      std::vector<double>(k * tokens.size())};
   for_pieces(tokens, [&](const RunShape& shape, std::span<const int32_t> piece, size_t begin) {
     Program& program = scoring_program({.likeliest = likeliest}, shape);
-    write_inputs(program, piece, shape.positions);
+    write_inputs(program, shape, piece);
     const size_t count = piece.size() / rows, stride = static_cast<size_t>(shape.positions);
     std::vector<int32_t> followers(rows * stride, 0);
     for (size_t r = 0; r < rows; ++r)
@@ -333,7 +349,7 @@ void Generator::visit_logits(std::span<const int32_t> tokens,
         rows);
   for_pieces(tokens, [&](const RunShape& shape, std::span<const int32_t> piece, size_t begin) {
     Program& program = scoring_program({.all_logits = true}, shape);
-    write_inputs(program, piece, shape.positions);
+    write_inputs(program, shape, piece);
     const size_t count = piece.size() / rows, stride = static_cast<size_t>(shape.positions);
     position_ += static_cast<int64_t>(count);
     program.run();

@@ -30,6 +30,11 @@ class Generator {
   /// is compiled when it first runs.
   void prepare(int64_t prompt);
 
+  /// From now on prompts of a Decoder may have ids behind the vocabulary: what stands there is a row [C] of a picture,
+  /// as `row` gives it. It must outlive the last such prompt.
+  using PictureRow = std::function<std::span<const float>(int32_t id)>;
+  void show(PictureRow row) { picture_row_ = std::move(row); }
+
   Store& store() { return *store_; }
   const GeneratorShape& shape() const { return shape_; }
   int64_t capacity() const { return shape_.capacity; }
@@ -103,7 +108,7 @@ class Generator {
   /// Whether decode() lets two programs run in turns.
   bool runs_ahead() const;
   DecodePair& decode_pair();
-  void check_tokens(std::span<const int32_t> tokens) const;
+  void check_tokens(std::span<const int32_t> tokens, bool pictured = false) const;
   void check_room(int64_t positions) const;
   std::vector<float> run(const RunShape& shape, std::span<const int32_t> tokens);
   std::vector<float> results_of(const Program& program);
@@ -111,7 +116,9 @@ class Generator {
   /// Calls `run` with what lies in a program of that shape: the tokens of all rows, and where in a row they begin.
   void for_pieces(std::span<const int32_t> tokens,
                   const std::function<void(const RunShape& shape, std::span<const int32_t> piece, size_t begin)>& run);
-  void write_inputs(Program& program, std::span<const int32_t> tokens, int64_t positions);
+  void write_inputs(Program& program, const RunShape& shape, std::span<const int32_t> tokens);
+  /// Writes what stands at ids behind the vocabulary, which become -1.
+  void write_pictures(Program& program, std::span<int32_t> ids) const;
   /// .. those that no token is in.
   void write_position(Program& program, int64_t position);
   Program& scoring_program(const Scoring& scoring, const RunShape& run);
@@ -124,6 +131,7 @@ class Generator {
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;  ///< of all programs
   std::vector<int32_t> mask_, pads_, source_mask_, choices_;
+  PictureRow picture_row_;
   bool encoded_ = false, all_logits_ = false, may_run_ahead_ = true;
   // Two of each: with the shape's choices, and of all logits.
   std::map<RunShape, std::unique_ptr<Program>> prefills_[2];

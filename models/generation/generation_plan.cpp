@@ -104,6 +104,7 @@ Value add_run(Graph& graph, const Model& model, const GeneratorShape& shape, con
     pass.mask = graph.input("mask", {R, shape.capacity}, DType::i32);
     pass.first_positions = graph.input("first_positions", {R}, DType::i32);
   }
+  if (run.pictured) pass.pictured = graph.input("pictured", {R, positions, width_of(model)});
   if (model.has_encoder()) {
     if (model.masks_sources())
       pass.source_mask = graph.input("source_mask", {shape.sources, shape.source_positions}, DType::i32);

@@ -5,6 +5,7 @@
 
 #include "models/constraint/json_schema.h"
 #include "models/serving/request_slips.h"
+#include "models/text/precompiled_charsmap.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 
@@ -12,7 +13,7 @@ namespace vkformer {
 
 namespace {
 
-constexpr size_t most_stops = 32;
+constexpr size_t most_stops = 32, most_pictures = 16;
 
 /// What would change an answer but is not there, with the values that change nothing.
 const nlohmann::json& neutral_values() {
@@ -42,18 +43,48 @@ std::optional<double> optional_number(const JsonObject& json, const char* key, d
   return json.has(key) ? std::optional(require_number(json, key, min, max)) : std::nullopt;
 }
 
-/// A text, or a list of parts that are texts.
-nlohmann::ordered_json content_of(const JsonObject& message) {
+/// {"image_url": {"url": "data:image/png;base64,.."}}, or the address itself. Nothing is fetched.
+TextRequest::Picture picture_of(const JsonObject& part) {
+  constexpr const char* key = "image_url";
+  const bool bare = part.has(key) && part.value()[key].is_string();
+  const std::string url = bare ? require_string(part, key) : require_string(require_object(part, key), "url");
+  const std::string name = fmt::format("{}, {}", part.name(), key);
+  check(url.starts_with("data:"), "{}: {} is not fetched; send the picture itself, as \"data:image/png;base64,..\"",
+        name, in_quotes(url, 60));
+  const size_t comma = url.find(',');
+  check(comma != url.npos && std::string_view(url).substr(0, comma).ends_with(";base64"),
+        "{}: the data are not base64; send \"data:image/png;base64,..\"", name);
+  try {
+    return {.bytes = from_base64(std::string_view(url).substr(comma + 1)), .name = name};
+  } catch (const Error&) {
+    fail("{}: the data are not base64; send \"data:image/png;base64,..\"", name);
+  }
+}
+
+/// A text, or a list of parts that are texts and pictures; of texts alone the whole text.
+nlohmann::ordered_json content_of(const JsonObject& message, std::vector<TextRequest::Picture>& pictures) {
   if (!message.has("content")) return "";
   if (message.value()["content"].is_string()) return require_string(message, "content");
+  const size_t before = pictures.size();
   std::string text;
+  auto parts = nlohmann::ordered_json::array();
   for (const JsonObject& part : require_objects(message, "content")) {
     const std::string type = require_string(part, "type");
-    check(type == "text", "{}: parts of type \"{}\" are not supported; a message is text", part.name(),
-          printable(type, 60));
-    text += require_string(part, "text");
+    check(type == "text" || type == "image_url",
+          "{}: parts of type \"{}\" are not supported; a message has text and, for models that see, image_url",
+          part.name(), printable(type, 60));
+    if (type == "image_url") {
+      pictures.push_back(picture_of(part));
+      check(pictures.size() <= most_pictures, "{}: the request has more than {} pictures; send fewer", part.name(),
+            most_pictures);
+      parts.push_back({{"type", "image"}});
+      continue;
+    }
+    const std::string words = require_string(part, "text");
+    text += words;
+    parts.push_back({{"type", "text"}, {"text", words}});
   }
-  return text;
+  return pictures.size() > before ? parts : nlohmann::ordered_json(text);
 }
 
 /// Templates write the arguments of a call as JSON; clients send its text.
@@ -71,12 +102,13 @@ void read_arguments(nlohmann::ordered_json& calls) {
   }
 }
 
-nlohmann::ordered_json messages_of(const JsonObject& json, const nlohmann::ordered_json& ordered) {
+nlohmann::ordered_json messages_of(const JsonObject& json, const nlohmann::ordered_json& ordered,
+                                   std::vector<TextRequest::Picture>& pictures) {
   auto messages = nlohmann::ordered_json::array();
   for (const JsonObject& message : require_objects(json, "messages")) {
     nlohmann::ordered_json copy = ordered["messages"][messages.size()];
     copy["role"] = require_string(message, "role");
-    copy["content"] = content_of(message);
+    copy["content"] = content_of(message, pictures);
     if (copy.contains("tool_calls")) read_arguments(copy["tool_calls"]);
     messages.push_back(std::move(copy));
   }
@@ -252,7 +284,7 @@ GenerationConfig TextRequest::over(GenerationConfig config) const {
 
 TextRequest chat_request_of(const JsonObject& json, const nlohmann::ordered_json& ordered) {
   TextRequest request = settings_of(json, ordered);
-  request.messages = messages_of(json, ordered);
+  request.messages = messages_of(json, ordered, request.pictures);
   check(!json.has("logprobs") || json.value()["logprobs"].is_boolean(),
         "\"logprobs\" of a conversation is true or false; \"top_logprobs\" is how many of the likeliest come");
   if (boolean_or(json, "logprobs", false))

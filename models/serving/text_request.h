@@ -17,6 +17,11 @@ namespace vkformer {
 struct TextRequest {
   // What to go on with.
   nlohmann::ordered_json messages;  ///< of a conversation; null: `prompts` are gone on with as they are
+  /// Files that are shown, in the order of the parts {"type": "image"} of the messages, whose content is a list then.
+  struct Picture {
+    std::string bytes, name;  ///< `name`: what errors call it
+  };
+  std::vector<Picture> pictures;
   nlohmann::ordered_json template_variables = nlohmann::ordered_json::object();  ///< beside the conversation
   struct Prompt {
     std::string text;  ///< or, where it is empty:

@@ -82,17 +82,22 @@ void chat(const ChatFlags& flags) {
   longest.max_new_tokens = INT32_MAX;
   const auto search = make_search(longest, {{0}}, model.vocabulary);
   DraftSetup drafts(flags, model, tokenizer);
-  const Weights weights(model.parameters, folder);
+  Weights weights(model.parameters, folder);
 
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   tell_fallbacks(model, flags.dtype, flags.common.quiet);
+  Sight sight(*backend, folder, model, flags.dtype);
+  sight.share_with(weights);
+  for (const std::string& file : flags.images) sight.show_file(file);  // throws before anything is loaded
   const GeneratorShape shape{.capacity = flags.context,
                              .choices = search->choices(),
                              .usable = search->usable(),
                              .cache_type = cache_type(flags.cache_dtype)};
-  check_fits(model, folder, shape, backend->facts(), drafts.bytes(shape, backend->facts()));
+  check_fits(model, folder, shape, backend->facts(),
+             drafts.bytes(shape, backend->facts()) + (flags.images.empty() ? 0 : sight.bytes()));
   Generator generator(*backend, model, shape);
+  sight.open(generator);
   generator.prepare(1);  // how long prompts will be nobody knows
   load_weights(weights, model, adapter.get(), generator.store(), flags.common.quiet);
   drafts.make(*backend, generator, flags.common.quiet);
@@ -101,13 +106,19 @@ void chat(const ChatFlags& flags) {
   const int64_t room = std::min<int64_t>(config.max_new_tokens.value_or(INT64_MAX), generator.capacity() / 4);
   ChatPrompts prompts(
       std::move(setup.chat_template), setup.variables,
-      [&](std::string_view text) { return tokenizer.encode_as_it_is(text); }, generator.capacity(), room);
-  ChatTalk talk(generator, tokenizer, prompts, drafts, config, model.vocabulary, grammar);
+      [&](std::string_view text, const std::vector<std::string>& files) {
+        std::vector<SeenPictures::Shown> pictures;
+        for (const std::string& file : files) pictures.push_back(sight.show_file(file));
+        return sight.encoded(tokenizer, text, pictures);
+      },
+      generator.capacity(), room, sight.mark(tokenizer));
+  ChatTalk talk(generator, tokenizer, prompts, sight, drafts, config, model.vocabulary, grammar);
   talk.history().set_system(flags.system);
+  for (const std::string& file : flags.images) talk.show(file);
   const Interruption interruption;
   bool shown = false;
   if (flags.given.contains("--prompt") || !flags.file.empty()) {
-    talk.history().add_question(text_argument(flags.prompt, flags.file));
+    talk.ask(text_argument(flags.prompt, flags.file));
     print_answer(talk, tokenizer, prompts, flags, shown);
     return report_profile(*backend, flags.common, generator);
   }
@@ -119,7 +130,7 @@ void chat(const ChatFlags& flags) {
       if (message->starts_with('/'))
         step = run_chat_command(talk, *message);
       else
-        talk.history().add_question(*message);
+        talk.ask(*message);
       if (step == ChatStep::answer) print_answer(talk, tokenizer, prompts, flags, shown);
     } catch (const Error& error) {
       // A question that can't be answered is forgotten; without a person there the command fails.

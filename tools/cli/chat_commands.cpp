@@ -9,6 +9,7 @@ namespace vkformer {
 namespace {
 
 constexpr const char* chat_help =
+    "/image FILE    show the model a picture (JPEG, PNG, WebP) with the next question\n"
     "/system TEXT   tell the model something before the conversation; without a text: nothing any more\n"
     "/retry         answer the last question again\n"
     "/undo          take back the last question and its answer\n"
@@ -42,6 +43,9 @@ ChatStep run_chat_command(ChatTalk& talk, const std::string& message) {
   };
   if (command == "/help") {
     say_text(chat_help);
+  } else if (command == "/image") {
+    talk.show(file());
+    say("(it comes with the next question)");
   } else if (command == "/system") {
     history.set_system(rest);
     say("({})", rest.empty() ? "no system message" : "system message set");

@@ -7,10 +7,12 @@
 
 namespace vkformer {
 
-ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, const DraftSetup& drafts,
-                   GenerationConfig config, int64_t vocabulary, std::shared_ptr<GrammarTokens> grammar)
+ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, Sight& sight,
+                   const DraftSetup& drafts, GenerationConfig config, int64_t vocabulary,
+                   std::shared_ptr<GrammarTokens> grammar)
     : tokenizer_(tokenizer),
       prompts_(prompts),
+      sight_(sight),
       config_(std::move(config)),
       vocabulary_(vocabulary),
       capacity_(generator.capacity()),
@@ -20,6 +22,11 @@ ChatTalk::ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompt
       marks_(AnswerText::find_marks(tokenizer)),
       grammar_(std::move(grammar)) {
   marks_.spare_messages(config_.eos_token_ids);
+}
+
+void ChatTalk::show(const std::string& file) {
+  sight_.show_file(file);
+  shown_.push_back(file);
 }
 
 GenerationConfig ChatTalk::config_for_prompt() {
@@ -38,7 +45,8 @@ void ChatTalk::answer(const AnswerText::Emit& emit, const std::function<void()>&
   const double start = now();
   cut_by_.clear();
   Interruption::take();  // one that came before
-  prompt_ = prompts_.of(history_);
+  const std::vector<int32_t> with_pictures = prompts_.of(history_);
+  prompt_ = sight_.as_tokens(with_pictures);
   for (const int32_t id : prompt_)
     check(id < vocabulary_, "the prompt has token {}, the model knows {}; is the tokenizer another model's?", id,
           vocabulary_);
@@ -51,7 +59,7 @@ void ChatTalk::answer(const AnswerText::Emit& emit, const std::function<void()>&
     if (!thought) text += piece;
     emit(piece, thought);
   });
-  const std::vector<float> logits = session_.begin(prompt_);
+  const std::vector<float> logits = session_.begin(with_pictures);
   statistics_ = {.prompt_tokens = std::ssize(prompt_), .reused_tokens = session_.reused()};
   bool ended = false;
   const auto choose = [&](auto scores, auto choices) -> std::optional<int32_t> {

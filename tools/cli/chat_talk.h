@@ -7,6 +7,7 @@
 #include "models/chat/chat_history.h"
 #include "models/constraint/grammar_constraint.h"
 #include "models/generation/generation_config.h"
+#include "models/seeing/sight.h"
 #include "tools/cli/draft_setup.h"
 
 namespace vkformer {
@@ -21,12 +22,17 @@ struct ChatStatistics {
 
 class ChatTalk {
  public:
-  /// All must outlive this object. `drafts`: who guesses answers. `config`: its max_new_tokens bounds an answer, if it
-  /// is set. `grammar`: of answers; nullptr: any.
-  ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, const DraftSetup& drafts,
-           GenerationConfig config, int64_t vocabulary, std::shared_ptr<GrammarTokens> grammar = nullptr);
+  /// All must outlive this object. `sight`: of the model. `drafts`: who guesses answers. `config`: its max_new_tokens
+  /// bounds an answer, if it is set. `grammar`: of answers; nullptr: any.
+  ChatTalk(Generator& generator, const PromptText& tokenizer, ChatPrompts& prompts, Sight& sight,
+           const DraftSetup& drafts, GenerationConfig config, int64_t vocabulary,
+           std::shared_ptr<GrammarTokens> grammar = nullptr);
 
   ChatHistory& history() { return history_; }
+  /// Shows a picture with the next question. Throws Error for what is none, and for a model that can't see.
+  void show(const std::string& file);
+  /// Adds a question to the history, with what was shown.
+  void ask(std::string question) { history_.add_question(std::move(question), std::exchange(shown_, {})); }
   const ChatStatistics& statistics() const { return statistics_; }
   const Speculation& speculation() const { return speculation_; }  ///< of all answers
   const std::vector<int32_t>& prompt() const { return prompt_; }
@@ -43,6 +49,7 @@ class ChatTalk {
 
   const PromptText& tokenizer_;
   ChatPrompts& prompts_;
+  Sight& sight_;
   GenerationConfig config_;
   int64_t vocabulary_, capacity_;
   Generator& generator_;
@@ -51,6 +58,7 @@ class ChatTalk {
   ChatHistory history_;
   ChatStatistics statistics_;
   std::vector<int32_t> prompt_;
+  std::vector<std::string> shown_;  ///< files, with the question that comes
   std::string cut_by_;
   uint32_t answers_ = 0;
   AnswerText::Marks marks_;

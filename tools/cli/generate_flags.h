@@ -45,6 +45,7 @@ struct GenerateFlags {
 /// The prompt is one question; empty: they come from standard input.
 struct ChatFlags : GenerateFlags {
   std::string system;
+  std::vector<std::string> images = {};              ///< files, with the first question
   std::string chat_template;                         ///< file or name; empty: the folder's
   std::vector<std::string> template_arguments = {};  ///< NAME=VALUE
   int64_t context = 4096;                            ///< positions of the cache, or the model's where it has fewer

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -9,6 +10,7 @@
 #include "models/generation/generation.h"
 #include "models/model_files.h"
 #include "models/parameters.h"
+#include "models/seeing/eyes.h"
 #include "models/stored_weights.h"
 #include "models/text/tokenizer.h"
 #include "models/text/vocabulary.h"
@@ -274,6 +276,18 @@ std::unique_ptr<Backend> backend_to_plan_for(const CommonFlags& flags) {
   }
 }
 
+/// The memory that seeing takes, once there is a picture; what it reads is not skipped.
+void add_eyes(ordered_json& rows, ordered_json& skipped, const JsonObject& config, const fs::path& folder) {
+  Eyes eyes = make_eyes(config);
+  store_weights_as(eyes.model, folder, "");
+  rows["eyes, for pictures"] = eyes.weight_bytes();
+  const std::vector<std::string> unseen = Weights(eyes.model.parameters, folder).extra();
+  std::vector<std::string> both;
+  for (const std::string tensor : skipped)
+    if (std::ranges::count(unseen, tensor) > 0) both.push_back(tensor);
+  skipped = both;
+}
+
 /// Fills in everything that needs a supported model. Throws Error saying why it is not.
 void describe_model(ordered_json& out, const JsonObject& config, const fs::path& folder, InfoFlags& flags) {
   const Model model = folder.empty() ? make_model(config) : load_model(folder);
@@ -293,7 +307,11 @@ void describe_model(ordered_json& out, const JsonObject& config, const fs::path&
   if (model.context > 0 && flags.context > model.context)
     throw UsageError(fmt::format("--context {} is beyond the model's {} positions", flags.context, model.context));
   const auto backend = backend_to_plan_for(flags.common);
-  out["inference"] = memory_of([&] { return inference_rows(generating, flags.context, backend.get()); });
+  out["inference"] = memory_of([&] {
+    ordered_json rows = inference_rows(generating, flags.context, backend.get());
+    if (!folder.empty() && has_eyes(config)) add_eyes(rows, out["skipped"], config, folder);
+    return rows;
+  });
   if (backend && out["inference"].contains("total_bytes"))
     out["fits"] = room_for(model, out["inference"]["total_bytes"], flags.context, backend->facts());
   if (backend)

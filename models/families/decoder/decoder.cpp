@@ -98,6 +98,7 @@ class Builder {
   Value hidden() {
     const Value tokens = layers_.tensor(embedding_name(decoder_), {decoder_.vocabulary, decoder_.width});
     Value x = embedding(layers_.graph(), tokens, layers_.pass().ids, {.scale = decoder_.embedding_scale});
+    if (layers_.pass().pictured) x = add(layers_.graph(), x, layers_.pass().pictured);
     if (decoder_.embedding_normed) x = norm(x, decoder_.last_norm);
     if (decoder_.layer_inputs.width > 0) inputs_ = all_layer_inputs(layers_, decoder_, x);
     for (size_t layer = 0; layer < decoder_.layers.size(); ++layer) x = block(x, static_cast<int64_t>(layer));

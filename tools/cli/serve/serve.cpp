@@ -69,7 +69,7 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder, c
   longest.max_new_tokens = INT32_MAX;
   const auto search = make_search(longest, {{0}}, model.vocabulary);
   DraftSetup drafts(flags, model, tokenizer);
-  const Weights weights(model.parameters, folder);
+  Weights weights(model.parameters, folder);
 
   Front front(flags, name_of(flags, folder));
   auto backend = open_backend(flags.common);
@@ -82,16 +82,19 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder, c
                        .cache_type = cache_type(flags.cache_dtype)};
   // Between two runs of a prompt others go on, and the server can end.
   if (backend->facts().is_cpu()) shape.run_positions = 512;
-  check_fits(model, folder, shape, backend->facts(), drafts.bytes(shape, backend->facts()));
+  Sight sight(*backend, folder, model, flags.dtype);
+  sight.share_with(weights);
+  check_fits(model, folder, shape, backend->facts(), drafts.bytes(shape, backend->facts()) + sight.bytes());
   const auto store = make_model_store(*backend, model);
   SessionGroup group(*backend, model, store, shape);
+  for (size_t i = 0; i < group.size(); ++i) sight.open(group.generator(i));
   group.prepare();
   load_weights(weights, model, adapter, *store, flags.common.quiet);
   drafts.make(*backend, group.generator(0), flags.common.quiet);
   if (given("--context") && model.context > 0 && model.context < flags.context && !flags.common.quiet)
     say("the model has {} positions, so that is the context", model.context);
   TextSlots slots(group, tokenizer, drafts, static_cast<size_t>(flags.waiting));
-  TextService service(slots, tokenizer, setup ? &*setup : nullptr, config, given("--seed"), model.vocabulary,
+  TextService service(slots, tokenizer, sight, setup ? &*setup : nullptr, config, given("--seed"), model.vocabulary,
                       {.name = name_of(flags, folder), .path = flags.model}, flags.common.quiet);
   front.serve(service, fmt::format("{} of {} positions, {} of caches; {}", counted(flags.slots, "slot"),
                                    slots.capacity(), size_text(group.cache_bytes()),

@@ -12,6 +12,7 @@
 
 #include "models/chat/answer_text.h"
 #include "models/generation/beam_search.h"
+#include "models/seeing/seen_pictures.h"
 #include "models/serving/text_reply.h"
 
 namespace vkformer {
@@ -19,8 +20,10 @@ namespace vkformer {
 /// What is to be written.
 struct TextTask {
   std::vector<int32_t> prompt;
+  std::vector<SeenPictures::Shown> pictures = {};  ///< in the prompt
+  std::vector<int32_t> text;                       ///< the prompt with tokens in place of pictures
   GenerationConfig config;
-  std::unique_ptr<Search> search;  ///< of this prompt and config
+  std::unique_ptr<Search> search;  ///< of this text and config
   std::vector<std::string> stops;
   bool in_parts = false;                  ///< thoughts are no part of the answer, see AnswerParts
   AnswerText::Marks marks = {};           ///< by which they are told

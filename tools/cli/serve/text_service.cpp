@@ -4,6 +4,7 @@
 #include <chrono>
 #include <random>
 
+#include "models/chat/message_parts.h"
 #include "models/serving/completions_form.h"
 #include "models/serving/llama_form.h"
 #include "models/serving/messages.h"
@@ -51,10 +52,11 @@ TextReplyEnd all_of(const std::vector<TextReply>& replies, int64_t choices) {
 
 }  // namespace
 
-TextService::TextService(TextSlots& slots, const PromptText& tokenizer, const ChatSetup* setup, GenerationConfig config,
-                         bool seeded, int64_t vocabulary, ServedModel served, bool quiet)
+TextService::TextService(TextSlots& slots, const PromptText& tokenizer, Sight& sight, const ChatSetup* setup,
+                         GenerationConfig config, bool seeded, int64_t vocabulary, ServedModel served, bool quiet)
     : slots_(slots),
       tokenizer_(tokenizer),
+      sight_(sight),
       setup_(setup),
       marks_(AnswerText::find_marks(tokenizer)),
       grammars_(tokenizer),
@@ -113,6 +115,9 @@ std::string TextService::rendered(const TextRequest& request) const {
           setup_->chat_template.name());
     conversation.tools = request.tools;
   }
+  if (sight_.there())
+    conversation.messages =
+        messages_for(setup_->chat_template, std::move(conversation.messages), sight_.mark(tokenizer_));
   name_roles(conversation.messages, setup_->chat_template);
   if (setup_->chat_template.mentions("thinking") && !setup_->chat_template.mentions("reasoning_content"))
     for (auto& message : conversation.messages)  // gpt-oss's name
@@ -161,18 +166,23 @@ std::vector<TextTask> TextService::tasks_of(const TextRequest& request) {
   check(!request.must_call || marks_of_calls().empty(),
         "the model marks calls of tools by special tokens, which it can't be held to; take tool_choice \"auto\"");
   std::vector<std::vector<int32_t>> prompts;
-  if (request.chat()) prompts.push_back(tokenizer_.encode_as_it_is(rendered(request)));
-  for (const auto& [text, ids] : request.prompts)
+  std::vector<SeenPictures::Shown> pictures;
+  for (const auto& [bytes, name] : request.pictures)
+    pictures.push_back(sight_.show(std::as_bytes(std::span(bytes)), name));
+  if (request.chat()) prompts.push_back(sight_.encoded(tokenizer_, rendered(request), pictures));
+  for (const auto& [text, ids] : request.prompts) {
+    for (const int32_t id : ids) check(id < vocabulary_, "token {} is outside the vocabulary of {}", id, vocabulary_);
     prompts.push_back(text.empty()             ? ids
                       : request.special_tokens ? tokenizer_.encode(text)
                                                : tokenizer_.encode_as_it_is(text));
+  }
   const int64_t most_tokens = most_scored_tokens(request, prompts);
   config.max_new_tokens = std::min(config.max_new_tokens.value_or(most_tokens), most_tokens);
   std::vector<TextTask> tasks;
   for (size_t p = 0; p < prompts.size(); ++p) {
     check_room(request, prompts[p], prompts.size() > 1 ? fmt::format("prompt {}", p + 1) : "the prompt");
     for (int64_t i = 0; i < request.choices; ++i)
-      tasks.push_back(task_of(request, config, grammar, prompts[p], tasks.size()));
+      tasks.push_back(task_of(request, config, grammar, prompts[p], pictures, tasks.size()));
   }
   if (request.echo && request.likeliest)
     for (size_t i = 0; i < tasks.size(); ++i) {
@@ -197,14 +207,16 @@ void TextService::check_room(const TextRequest& request, const std::vector<int32
 }
 
 TextTask TextService::task_of(const TextRequest& request, const GenerationConfig& config, const std::string& grammar,
-                              std::vector<int32_t> prompt, uint64_t answer) {
+                              std::vector<int32_t> prompt, std::vector<SeenPictures::Shown> pictures, uint64_t answer) {
   TextTask task{.prompt = std::move(prompt),
+                .pictures = std::move(pictures),
                 .config = config,
                 .stops = request.stops,
                 .in_parts = request.chat(),
                 .reuse = request.cache_prompt,
                 .likeliest = request.likeliest,
                 .prompt_alone = request.max_tokens == 0};
+  task.text = sight_.as_tokens(task.prompt);
   if (task.in_parts) task.marks = marks_;
   if (!request.tools.is_null()) {
     task.marks.calls = true;
@@ -217,12 +229,11 @@ TextTask TextService::task_of(const TextRequest& request, const GenerationConfig
   if (task.in_parts) marks_.spare_messages(task.config.eos_token_ids);
   if (!grammar.empty()) {
     GrammarConstraint::MakeParts parts;
-    if (task.in_parts)
-      parts = [this, prompt = task.prompt] { return AnswerText::parts_of(tokenizer_, prompt, marks_); };
+    if (task.in_parts) parts = [this, prompt = task.text] { return AnswerText::parts_of(tokenizer_, prompt, marks_); };
     task.config.constraint = std::make_shared<GrammarConstraint>(grammars_.find(grammar), task.config.eos_token_ids,
                                                                  false, std::move(parts));
   }
-  task.search = make_search(task.config, {task.prompt}, vocabulary_);
+  task.search = make_search(task.config, {task.text}, vocabulary_);
   task.search->set_number(0, answer);  // of one seed each answer has draws of its own
   return task;
 }

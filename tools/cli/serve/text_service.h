@@ -1,6 +1,7 @@
 #pragma once
 // What a server of a model that writes text answers at which address.
 
+#include "models/seeing/sight.h"
 #include "models/serving/reply_form.h"
 #include "models/serving/text_request.h"
 #include "tools/cli/serve/answer_grammars.h"
@@ -11,10 +12,10 @@ namespace vkformer {
 
 class TextService final : public Service {
  public:
-  /// What is given must outlive this object. `setup`: nothing where the model has no template of conversations.
-  /// `seeded`: requests without a seed take that of `config`, not a new one.
-  TextService(TextSlots& slots, const PromptText& tokenizer, const ChatSetup* setup, GenerationConfig config,
-              bool seeded, int64_t vocabulary, ServedModel served, bool quiet);
+  /// What is given must outlive this object. `sight`: of the model. `setup`: nothing where the model has no template of
+  /// conversations. `seeded`: requests without a seed take that of `config`, not a new one.
+  TextService(TextSlots& slots, const PromptText& tokenizer, Sight& sight, const ChatSetup* setup,
+              GenerationConfig config, bool seeded, int64_t vocabulary, ServedModel served, bool quiet);
 
   std::optional<HttpReply> reply(const HttpRequest& request) override;
   std::string_view addresses() const override {
@@ -30,7 +31,7 @@ class TextService final : public Service {
   /// Of each answer that the request wants.
   std::vector<TextTask> tasks_of(const TextRequest& request);
   TextTask task_of(const TextRequest& request, const GenerationConfig& config, const std::string& grammar,
-                   std::vector<int32_t> prompt, uint64_t answer);
+                   std::vector<int32_t> prompt, std::vector<SeenPictures::Shown> pictures, uint64_t answer);
   /// Tokens that a text may have behind a prompt.
   int64_t room_behind(const std::vector<int32_t>& prompt) const;
   /// Throws Error where a prompt and what is asked for behind it have no room; `name`: of the prompt, for people.
@@ -47,6 +48,7 @@ class TextService final : public Service {
 
   TextSlots& slots_;
   const PromptText& tokenizer_;
+  Sight& sight_;
   const ChatSetup* setup_;
   AnswerText::Marks marks_;
   AnswerGrammars grammars_;

@@ -163,7 +163,7 @@ void TextSlots::start(Slot& slot, std::unique_ptr<TextJob> job) {
   slot.tokens.clear();
   slot.characters = 0;
   slot.stops = StopTexts(task.stops);
-  slot.text.emplace(tokenizer_, task.prompt, task.marks, [&slot](const std::string& piece, bool thought) {
+  slot.text.emplace(tokenizer_, task.text, task.marks, [&slot](const std::string& piece, bool thought) {
     const std::string shown = thought ? piece : slot.stops.push(piece);
     if (shown.empty()) return;
     slot.job->write(shown, thought, thought ? std::vector<ReplyToken>() : std::exchange(slot.tokens, {}));

@@ -1,0 +1,52 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Pictures in conversations. Sourced by tests/command_line.sh.
+
+model=$fixtures/../seeing/llava
+cp "$model/first.png" "$model/second.jpg" .
+chat=("$vkformer" chat "$model" --temp 0 -n 12 --quiet)
+cp -r "$fixtures/llama" blind
+cp "$model"/tokenizer*.json blind
+refuse 1 "llama model has no eyes" "$vkformer" chat blind --template chatml -p x --image first.png -q
+refuse 1 "short.txt: it is no JPEG, PNG or WebP" "${chat[@]}" -p x --image short.txt
+refuse 1 "none.png" "${chat[@]}" -p x --image none.png
+refuse 1 "has places for pictures: 1, shown were: 0" "${chat[@]}" -p "What is <image>?"
+accept "${chat[@]}" -p "What is it?" --image first.png
+cp out first
+[[ -s first ]] || fail "a question about a picture got no answer"
+accept "${chat[@]}" -p "What is it?" --image second.jpg
+cmp -s out first && fail "two pictures look alike"
+accept "${chat[@]}" -p "What is it?"
+cmp -s out first && fail "a picture makes no difference"
+accept "$vkformer" chat "$model" --temp 0 -n 1 --show-prompt -p "What is it?" --image first.png
+grep -q "prompt of 46 tokens: <s>|U|S|E|R|:|$(printf '\xe2\x96\x81')|<image>|<image>" err || fail "the prompt: $(cat err)"
+printf '/image first.png\nWhat is it?\n' | "${chat[@]}" >out 2>err || fail "/image: $(cat err)"
+cmp -s out first || fail "/image and --image show other things: $(cat out)"
+
+# The second picture in a conversation: from the kept cache what comes from scratch.
+printf '/image first.png\nWhat is it?\n/image second.jpg\nAnd this?\n/stats\n/save talk.json\n' | "${chat[@]}" >whole 2>err ||
+  fail "two pictures: $(cat err)"
+grep -q "\"path\": \"second.jpg\"" talk.json || fail "/save forgot a picture: $(cat talk.json)"
+grep -q " [1-9][0-9]* of them kept" err || fail "nothing was kept: $(cat err)"
+printf '/load talk.json\n/retry\n' | "${chat[@]}" >out 2>err || fail "/load with pictures: $(cat err)"
+[[ $(tail -n 1 whole) == "$(tail -n 1 out)" ]] || fail "the kept cache gives another answer: $(cat whole out)"
+
+# shellcheck source=tests/command_line/server.sh
+source "$parts_folder/server.sh"
+about() {
+  printf '{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "%s"}}, {"type": "text", "text": "What is it?"}]}], "max_tokens": 12}' "$1"
+}
+start "$model" --temp 0
+ask 200 POST /v1/chat/completions "$(about "data:image/png;base64,$(base64 -w 0 first.png)")"
+grep -q '"prompt_tokens":46' reply || fail "the prompt of a picture: $(cat reply)"
+cp reply of_first
+ask 200 POST /v1/chat/completions "$(about "data:image/jpeg;base64,$(base64 -w 0 second.jpg)")"
+grep -q '"cached_tokens":7' reply || fail "another picture was taken for the same: $(cat reply)"
+ask 200 POST /v1/chat/completions "$(about "data:image/png;base64,$(base64 -w 0 first.png)")"
+[[ $(grep -o '"content":"[^"]*"' reply) == "$(grep -o '"content":"[^"]*"' of_first)" ]] || fail "another answer: $(cat reply of_first)"
+ask 400 POST /v1/chat/completions "$(about "https://example.org/a.png")"
+grep -q "is not fetched" reply || fail "an address: $(cat reply)"
+ask 400 POST /v1/chat/completions "$(about "data:image/png;base64,AAAA")"
+grep -q "it is no JPEG" reply || fail "no picture: $(cat reply)"
+ask 400 POST /v1/completions '{"prompt": [[1, 264]], "max_tokens": 1}'
+grep -q "token 264 is outside" reply || fail "the ids of pictures are not for everybody: $(cat reply)"
+stop

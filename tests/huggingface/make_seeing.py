@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Writes small models with random weights that see pictures and write, and what transformers makes of a conversation about
+two pictures, in float64.
+
+  make_seeing.py --out FOLDER        writes FOLDER/NAME for each model
+
+A model's folder has all files that a chat with it reads, `first.png`, `second.jpg`, and `expected.safetensors`: `input_ids` of
+a conversation with both pictures as the processor expands it, of each picture `pixels.N` [views, 3, height, width] (as
+transformers' PIL processors make them) and `states.N` [positions, C], what stands for it in the text, and `logits`; in the metadata `text`, what the
+chat template makes of the conversation, whose messages are under `messages`.
+"""
+
+import argparse
+import json
+import pathlib
+
+import numpy
+import torch
+from make_images import picture
+from PIL import Image
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+from transformers import (CLIPImageProcessorPil, CLIPVisionConfig, Idefics3Config, Idefics3ForConditionalGeneration,
+                          Idefics3ImageProcessorPil, Idefics3Processor, LlamaConfig, LlavaConfig,
+                          LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast)
+
+# As llava-hf/llava-1.5-7b-hf has it.
+LLAVA_TEMPLATE = (
+    "{% for message in messages %}{% if message['role'] != 'system' %}{{ message['role'].upper() + ': '}}{% endif %}"
+    "{# Render all images first #}{% for content in message['content'] | selectattr('type', 'equalto', 'image') %}"
+    "{{ '<image>\n' }}{% endfor %}{# Render all text next #}{% if message['role'] != 'assistant' %}"
+    "{% for content in message['content'] | selectattr('type', 'equalto', 'text') %}{{ content['text'] + ' '}}{% endfor %}"
+    "{% else %}{% for content in message['content'] | selectattr('type', 'equalto', 'text') %}{% generation %}"
+    "{{ content['text'] + ' '}}{% endgeneration %}{% endfor %}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'ASSISTANT:' }}{% endif %}")
+# As HuggingFaceTB/SmolVLM-256M-Instruct has it.
+SMOLVLM_TEMPLATE = (
+    "<|im_start|>{% for message in messages %}{{message['role'] | capitalize}}{% if message['content'][0]['type'] == 'image' %}"
+    "{{':'}}{% else %}{{': '}}{% endif %}{% for line in message['content'] %}{% if line['type'] == 'text' %}{{line['text']}}"
+    "{% elif line['type'] == 'image' %}{{ '<image>' }}{% endif %}{% endfor %}<end_of_utterance>\n{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'Assistant:' }}{% endif %}")
+MESSAGES = [
+    {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "A hill."}]},
+    {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "And this?"}]},
+]
+
+
+def tokenizer(*more, begins=True):
+    """A token for each byte, behind the special ones."""
+    special = ["<unk>", "<s>", "</s>", "<image>", "<pad>", *more]
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {token: i for i, token in enumerate(special + alphabet)}
+    bpe = Tokenizer(models.BPE(vocabulary, []))
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    if begins:
+        bpe.post_processor = processors.TemplateProcessing("<s> $A", "<s> $A $B", [("<s>", 1)])
+    bpe.add_special_tokens(special)
+    return PreTrainedTokenizerFast(tokenizer_object=bpe, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="<pad>",
+                                   extra_special_tokens={"image_token": "<image>"})
+
+
+def llava():
+    vision = CLIPVisionConfig(hidden_size=32, intermediate_size=40, num_hidden_layers=3, num_attention_heads=2, image_size=20,
+                              patch_size=5)
+    text = LlamaConfig(vocab_size=264, hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4,
+                       num_key_value_heads=2, max_position_embeddings=256, bos_token_id=1, eos_token_id=2, pad_token_id=4)
+    config = LlavaConfig(vision_config=vision, text_config=text, image_token_index=3, image_seq_length=16)
+    model = LlavaForConditionalGeneration(config)
+    images = CLIPImageProcessorPil(size={"shortest_edge": 20}, crop_size={"height": 20, "width": 20})
+    processor = LlavaProcessor(images, tokenizer(), patch_size=5, vision_feature_select_strategy="default",
+                               chat_template=LLAVA_TEMPLATE, num_additional_image_tokens=1)
+    return model, processor
+
+
+def idefics3():
+    """SmolVLM: up to 2 x 2 tiles and the whole, each of 4 x 4 patches, of which 2 x 2 are a position."""
+    text = LlamaConfig(vocab_size=275, hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4,
+                       num_key_value_heads=2, max_position_embeddings=256, bos_token_id=1, eos_token_id=2, pad_token_id=4)
+    vision = {"hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 20,
+              "patch_size": 5}
+    config = Idefics3Config(vision_config=vision, text_config=text, image_token_id=3, scale_factor=2, pad_token_id=4)
+    tiles = [f"<row_{row}_col_{column}>" for row in (1, 2) for column in (1, 2)]
+    tokens = tokenizer("<fake_token_around_image>", "<end_of_utterance>", "<|im_start|>", "<global-img>", *tiles, begins=False)
+    images = Idefics3ImageProcessorPil(size={"longest_edge": 40}, max_image_size={"longest_edge": 20})
+    processor = Idefics3Processor(images, tokens, image_seq_len=4, chat_template=SMOLVLM_TEMPLATE)
+    return Idefics3ForConditionalGeneration(config), processor
+
+
+def record(folder, model, processor):
+    for name, parameter in model.named_parameters():
+        # So large that pictures and places count, and norms are not ones.
+        values = torch.empty_like(parameter).normal_(0, 0.3 if parameter.dim() > 1 else 0.1)
+        parameter.data = values + 1 if parameter.dim() == 1 and "norm" in name and name.endswith("weight") else values
+    model.eval()
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    picture(37, 23).save(folder / "first.png")
+    picture(14, 42).transpose(Image.Transpose.ROTATE_90).save(folder / "second.jpg", quality=90)
+    pictures = [Image.open(folder / name).convert("RGB") for name in ("first.png", "second.jpg")]
+    text = processor.apply_chat_template(MESSAGES, add_generation_prompt=True)
+    inputs = processor(images=pictures, text=text, return_tensors="pt")
+    if inputs["pixel_values"].dim() == 5:  # a list of pictures for each text
+        views = [processor.image_processor(image, return_tensors="pt")["pixel_values"][0] for image in pictures]
+    else:
+        views = [pixels[None] for pixels in inputs["pixel_values"]]
+    model = model.double()
+    with torch.no_grad():
+        seen = [torch.cat(list(get_features(model, pixels.double()))) for pixels in views]
+        images = {"pixel_values": inputs["pixel_values"].double()}
+        if "pixel_attention_mask" in inputs:
+            images["pixel_attention_mask"] = inputs["pixel_attention_mask"]
+        logits = model(input_ids=inputs["input_ids"], **images).logits
+    tensors = {"input_ids": inputs["input_ids"][0].numpy().astype(numpy.int32),
+               "logits": logits[0].numpy().astype(numpy.float32)}
+    for number in range(2):
+        tensors[f"pixels.{number}"] = views[number].float().numpy()
+        tensors[f"states.{number}"] = seen[number].numpy().astype(numpy.float32)
+    save_file(tensors, folder / "expected.safetensors", {"text": text, "messages": json.dumps(MESSAGES)})
+
+
+def get_features(model, pixels):
+    """Of each view [positions, C]."""
+    if model.config.model_type == "idefics3":
+        return model.model.get_image_features(pixels[None]).pooler_output
+    return model.model.get_image_features(pixel_values=pixels).pooler_output
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    out = parser.parse_args().out
+    for number, (name, make) in enumerate({"llava": llava, "idefics3": idefics3}.items()):
+        torch.manual_seed(number)
+        record(out / name, *make())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+// Models that see and write against transformers (tests/huggingface/make_seeing.py).
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+
+#include "models/chat/chat_files.h"
+#include "models/chat/chat_history.h"
+#include "models/chat/message_parts.h"
+#include "models/generation/session.h"
+#include "models/images/image_file.h"
+#include "models/seeing/sight.h"
+#include "models/weights.h"
+#include "tests/file_helpers.h"
+#include "tests/model_helpers.h"
+
+using Catch::Matchers::ContainsSubstring;
+using namespace vkformer;
+using namespace vkformer::testing;
+using nlohmann::json;
+
+namespace {
+
+const std::filesystem::path seeing = std::filesystem::path(VKFORMER_FIXTURES).parent_path() / "seeing";
+
+struct Recorded {
+  explicit Recorded(const std::string& name) : file(seeing / name / "expected.safetensors") {}
+  SafetensorsFile file;
+  std::vector<float> floats(const std::string& tensor) const {
+    std::vector<float> values(static_cast<size_t>(file.require(tensor).elements()));
+    file.read_floats(file.require(tensor), values);
+    return values;
+  }
+  std::vector<int32_t> ids() const {
+    std::vector<int32_t> values(static_cast<size_t>(file.require("input_ids").elements()));
+    file.read_ints(file.require("input_ids"), values);
+    return values;
+  }
+};
+
+/// The largest difference, as a share of the largest value.
+double share_of_largest(const std::vector<float>& values, const std::vector<float>& expected) {
+  REQUIRE(values.size() == expected.size());
+  double worst = 0, largest = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    worst = std::max(worst, std::abs(static_cast<double>(values[i]) - expected[i]));
+    largest = std::max(largest, std::abs(static_cast<double>(expected[i])));
+  }
+  return worst / largest;
+}
+
+/// A model that was loaded to write about pictures.
+struct Seer {
+  Seer(Backend& backend, const std::string& name, const GeneratorShape& shape = {})
+      : folder(seeing / name),
+        model(load_model(folder)),
+        tokenizer(folder),
+        generator(backend, model, shape),
+        sight(backend, folder, model, "") {
+    load_parameters(generator.store(), model.parameters, folder);
+    sight.open(generator);
+  }
+  std::filesystem::path folder;
+  Model model;
+  PromptText tokenizer;
+  Generator generator;
+  Sight sight;
+
+  std::vector<SeenPictures::Shown> both() {
+    return {sight.show_file(folder / "first.png"), sight.show_file(folder / "second.jpg")};
+  }
+};
+
+/// The conversation that was recorded.
+ChatHistory recorded_history(const Seer& seer) {
+  ChatHistory history;
+  history.add_question("What is it?", {(seer.folder / "first.png").string()});
+  history.add_answer("A hill.");
+  history.add_question("And this?", {(seer.folder / "second.jpg").string()});
+  return history;
+}
+
+/// The logits behind each token of the recorded conversation, in runs of at most so many positions.
+void check_logits(Backend& backend, const std::string& name, int64_t run_positions) {
+  INFO(name << " in runs of " << run_positions);
+  const Recorded recorded(name);
+  Seer seer(backend, name, {.capacity = 128, .run_positions = run_positions});
+  const std::vector<int32_t> ids = seer.sight.encoded(seer.tokenizer, recorded.file.metadata().at("text"), seer.both());
+  CHECK(seer.sight.as_tokens(ids) == recorded.ids());
+  std::vector<float> logits;
+  seer.generator.visit_logits(
+      ids, [&](size_t, std::span<const float> row) { logits.insert(logits.end(), row.begin(), row.end()); });
+  CHECK(share_of_largest(logits, recorded.floats("logits")) < 2e-5);
+}
+
+}  // namespace
+
+TEST_CASE("eyes see what transformers' see", "[seeing]") {
+  for (const std::string name : {"llava"}) {
+    INFO(name);
+    const Recorded recorded(name);
+    const std::filesystem::path folder = seeing / name;
+    const auto backend = make_reference_backend();
+    PictureReader reader(*backend, make_eyes(JsonObject::load(folder / "config.json")),
+                         ImageProcessor::from_folder(folder), folder);
+    std::vector<float> states;
+    for (const char* file : {"first.png", "second.jpg"}) {
+      const std::vector<float> picture = reader.read(reader.prepared(read_image(folder / file)));
+      states.insert(states.end(), picture.begin(), picture.end());
+    }
+    CHECK(share_of_largest(states, recorded.floats("pictures")) < 1e-6);
+  }
+}
+
+TEST_CASE("what is written of pictures is what transformers writes", "[seeing]") {
+  const auto backend = make_reference_backend();
+  check_logits(*backend, "llava", 2048);
+  check_logits(*backend, "llava", 16);
+}
+
+TEST_CASE("what a device writes of pictures is what transformers writes", "[seeing][device][one_driver]") {
+  check_logits(*make_backend(""), "llava", 2048);
+  check_logits(*make_backend("", {.as_gpu = true}), "llava", 2048);
+}
+
+TEST_CASE("conversations with pictures are written as by transformers", "[seeing]") {
+  const Recorded recorded("llava");
+  const auto backend = make_reference_backend();
+  const Seer seer(*backend, "llava", {.capacity = 8});
+  const ChatHistory history = recorded_history(seer);
+  const ChatTemplate chat = *find_chat_template(seer.folder);
+  const auto text = [&](const ChatTemplate& of, const ChatHistory& said) {
+    return of.render({.messages = messages_for(of, said.messages(), "<image>"), .add_generation_prompt = true}).text;
+  };
+  CHECK(text(chat, history) == recorded.file.metadata().at("text"));
+  const ChatTemplate plain("{% for m in messages %}{{ m.role }}: {{ m.content }}|{% endfor %}", "plain");
+  CHECK(text(plain, history) == "user: <image>\nWhat is it?|assistant: A hill.|user: <image>\nAnd this?|");
+
+  const TemporaryFolder folder;
+  history.save(folder / "chat.json");
+  const ChatHistory again = ChatHistory::load(folder / "chat.json");
+  CHECK(again.messages().dump() == history.messages().dump());
+  CHECK(again.pictures(0) == history.pictures(0));
+  CHECK(again.pictures(1) == std::vector<std::string>{(seer.folder / "second.jpg").string()});
+  put(folder / "wrong.json", R"([{"role": "user", "content": [{"type": "video"}]}])");
+  CHECK_THAT(error_of([&] { ChatHistory::load(folder / "wrong.json"); }), ContainsSubstring("type \"video\""));
+}
+
+TEST_CASE("a cache keeps pictures apart", "[seeing]") {
+  const auto backend = make_reference_backend();
+  Seer seer(*backend, "llava", {.capacity = 128});
+  const std::vector<SeenPictures::Shown> both = seer.both();
+  const std::string text = "USER: <image>\nWhat is it? ASSISTANT:";
+  const auto of = [&](size_t picture) {
+    return seer.sight.encoded(seer.tokenizer, text, std::span(&both[picture], 1));
+  };
+  GenerationSession session(seer.generator);
+  const std::vector<float> first = session.begin(of(0)), second = session.begin(of(1));
+  CHECK(session.reused() == 7);  // as far as the pictures
+  CHECK(share_of_largest(second, first) > 1e-3);
+  CHECK(session.begin(of(1)) == second);
+  CHECK(session.reused() == std::ssize(of(1)) - 1);
+  CHECK(share_of_largest(session.begin(of(0)), first) < 1e-5);
+  // The same bytes are the same picture, whatever their name.
+  const std::string bytes = get(seer.folder / "first.png");
+  CHECK(seer.sight.show(std::as_bytes(std::span(bytes)), "another name") == both[0]);
+}
+
+TEST_CASE("pictures that can't be shown are refused with one clear line", "[seeing]") {
+  const auto backend = make_reference_backend();
+  Seer seer(*backend, "llava", {.capacity = 64});
+  const std::vector<SeenPictures::Shown> both = seer.both();
+  CHECK_THAT(error_of([&] { seer.sight.encoded(seer.tokenizer, "<image> and <image>", std::span(both).first(1)); }),
+             ContainsSubstring("the text has places for pictures: 2, shown were: 1"));
+  CHECK_THAT(error_of([&] { seer.sight.show_file(seer.folder / "config.json"); }), ContainsSubstring("it is no JPEG"));
+  const Model text = load_model(fixtures / "llama");
+  Sight blind(*backend, fixtures / "llama", text, "");
+  CHECK(!blind.there());
+  CHECK_THAT(error_of([&] { blind.show_file(seer.folder / "first.png"); }),
+             ContainsSubstring("llama model has no eyes"));
+  const json config = JsonObject::load(seer.folder / "config.json").value();
+  const auto error = [&](const json& changes) {
+    json changed = config;
+    changed.merge_patch(changes);
+    return error_of([&] { make_eyes(JsonObject::make(changed, "config.json")); });
+  };
+  CHECK(error(json::object()).empty());
+  CHECK_THAT(error({{"vision_feature_layer", {-2, 1}}}), ContainsSubstring("vision_feature_layer is a list"));
+  CHECK_THAT(error({{"vision_feature_layer", -5}}), ContainsSubstring("vision_feature_layer"));
+  CHECK_THAT(error({{"vision_feature_select_strategy", "some"}}), ContainsSubstring("\"some\""));
+  CHECK_THAT(error({{"image_token_index", 264}}), ContainsSubstring("image_token_index"));
+  CHECK_THAT(error({{"vision_config", {{"model_type", "pixtral"}}}}), ContainsSubstring("\"pixtral\""));
+  CHECK_THAT(error({{"text_config", {{"model_type", "gpt2"}}}}), ContainsSubstring("\"gpt2\""));
+}
