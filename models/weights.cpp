@@ -141,7 +141,8 @@ class Finder {
     // The text part of a model that also sees.
     for (size_t i = 0, full = names.size(); i < full; ++i) {
       names.push_back("language_model." + names[i]);
-      if (names[i].starts_with("model.")) names.push_back("model.language_model" + names[i].substr(5));
+      if (!names[i].starts_with("model.")) continue;
+      for (const char* part : {"model.language_model", "model.text_model"}) names.push_back(part + names[i].substr(5));
     }
     for (size_t i = 0, current = names.size(); i < current; ++i)
       if (std::string old = tensorflow_name(names[i]); !old.empty()) names.push_back(std::move(old));

@@ -95,6 +95,24 @@ TEST_CASE("pictures are prepared as by transformers' processors", "[images]") {
   }
 }
 
+TEST_CASE("small pictures are one tile", "[images]") {
+  const Image picture = recorded_image("picture");
+  const TiledImage split = tiles_of(picture, {.longest_edge = 80, .edge = 20}, Resample::lanczos);
+  CHECK(split.rows == 3);
+  CHECK(split.columns == 4);
+  CHECK(split.tiles.size() == 13);
+  for (const TileSettings& settings :
+       {TileSettings{.longest_edge = 20, .edge = 20}, TileSettings{.longest_edge = 80, .edge = 20, .split = false}}) {
+    const TiledImage whole = tiles_of(picture, settings, Resample::lanczos);
+    CHECK(whole.rows == 0);
+    REQUIRE(whole.tiles.size() == 1);
+    CHECK(whole.tiles[0].width == 20);
+    CHECK(whole.tiles[0].height == 20);
+  }
+  CHECK_THAT(error_of([&] { tiles_of(picture, {.longest_edge = 4096, .edge = 16}, Resample::box); }),
+             ContainsSubstring("tiles, more than 1024"));
+}
+
 TEST_CASE("processors of older folders are told by config.json", "[images]") {
   const TemporaryFolder folder;
   put(folder / "preprocessor_config.json", R"({"size": 12, "image_mean": [0, 0, 0]})");

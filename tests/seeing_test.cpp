@@ -56,7 +56,7 @@ struct Seer {
         model(load_model(folder)),
         tokenizer(folder),
         generator(backend, model, shape),
-        sight(backend, folder, model, "") {
+        sight(backend, folder, model, tokenizer, "") {
     load_parameters(generator.store(), model.parameters, folder);
     sight.open(generator);
   }
@@ -72,11 +72,11 @@ struct Seer {
 };
 
 /// The conversation that was recorded.
-ChatHistory recorded_history(const Seer& seer) {
+ChatHistory recorded_history(const std::filesystem::path& folder) {
   ChatHistory history;
-  history.add_question("What is it?", {(seer.folder / "first.png").string()});
+  history.add_question("What is it?", {(folder / "first.png").string()});
   history.add_answer("A hill.");
-  history.add_question("And this?", {(seer.folder / "second.jpg").string()});
+  history.add_question("And this?", {(folder / "second.jpg").string()});
   return history;
 }
 
@@ -84,8 +84,8 @@ ChatHistory recorded_history(const Seer& seer) {
 void check_logits(Backend& backend, const std::string& name, int64_t run_positions) {
   INFO(name << " in runs of " << run_positions);
   const Recorded recorded(name);
-  Seer seer(backend, name, {.capacity = 128, .run_positions = run_positions});
-  const std::vector<int32_t> ids = seer.sight.encoded(seer.tokenizer, recorded.file.metadata().at("text"), seer.both());
+  Seer seer(backend, name, {.capacity = 160, .run_positions = run_positions});
+  const std::vector<int32_t> ids = seer.sight.encoded(recorded.file.metadata().at("text"), seer.both());
   CHECK(seer.sight.as_tokens(ids) == recorded.ids());
   std::vector<float> logits;
   seer.generator.visit_logits(
@@ -96,19 +96,22 @@ void check_logits(Backend& backend, const std::string& name, int64_t run_positio
 }  // namespace
 
 TEST_CASE("eyes see what transformers' see", "[seeing]") {
-  for (const std::string name : {"llava"}) {
+  for (const std::string name : {"llava", "idefics3"}) {
     INFO(name);
     const Recorded recorded(name);
     const std::filesystem::path folder = seeing / name;
     const auto backend = make_reference_backend();
     PictureReader reader(*backend, make_eyes(JsonObject::load(folder / "config.json")),
-                         ImageProcessor::from_folder(folder), folder);
-    std::vector<float> states;
-    for (const char* file : {"first.png", "second.jpg"}) {
-      const std::vector<float> picture = reader.read(reader.prepared(read_image(folder / file)));
-      states.insert(states.end(), picture.begin(), picture.end());
+                         ImageProcessor::from_folder(folder), "<image>", folder);
+    for (const auto& [number, file] : {std::pair("0", "first.png"), std::pair("1", "second.jpg")}) {
+      const Image image = read_image(folder / file);
+      std::vector<float> pixels;
+      for (const std::vector<float>& view : ImageProcessor::from_folder(folder).views(image).pixels)
+        pixels.insert(pixels.end(), view.begin(), view.end());
+      CHECK(share_of_largest(pixels, recorded.floats(std::string("pixels.") + number)) < 1e-7);
+      const std::vector<float> states = reader.read(reader.prepared(image));
+      CHECK(share_of_largest(states, recorded.floats(std::string("states.") + number)) < 1e-6);
     }
-    CHECK(share_of_largest(states, recorded.floats("pictures")) < 1e-6);
   }
 }
 
@@ -116,23 +119,24 @@ TEST_CASE("what is written of pictures is what transformers writes", "[seeing]")
   const auto backend = make_reference_backend();
   check_logits(*backend, "llava", 2048);
   check_logits(*backend, "llava", 16);
+  check_logits(*backend, "idefics3", 2048);
+  check_logits(*backend, "idefics3", 16);
 }
 
 TEST_CASE("what a device writes of pictures is what transformers writes", "[seeing][device][one_driver]") {
   check_logits(*make_backend(""), "llava", 2048);
   check_logits(*make_backend("", {.as_gpu = true}), "llava", 2048);
+  check_logits(*make_backend(""), "idefics3", 2048);
 }
 
 TEST_CASE("conversations with pictures are written as by transformers", "[seeing]") {
-  const Recorded recorded("llava");
-  const auto backend = make_reference_backend();
-  const Seer seer(*backend, "llava", {.capacity = 8});
-  const ChatHistory history = recorded_history(seer);
-  const ChatTemplate chat = *find_chat_template(seer.folder);
-  const auto text = [&](const ChatTemplate& of, const ChatHistory& said) {
+  const auto text = [](const ChatTemplate& of, const ChatHistory& said) {
     return of.render({.messages = messages_for(of, said.messages(), "<image>"), .add_generation_prompt = true}).text;
   };
-  CHECK(text(chat, history) == recorded.file.metadata().at("text"));
+  for (const std::string name : {"llava", "idefics3"})
+    CHECK(text(*find_chat_template(seeing / name), recorded_history(seeing / name)) ==
+          Recorded(name).file.metadata().at("text"));
+  const ChatHistory history = recorded_history(seeing / "llava");
   const ChatTemplate plain("{% for m in messages %}{{ m.role }}: {{ m.content }}|{% endfor %}", "plain");
   CHECK(text(plain, history) == "user: <image>\nWhat is it?|assistant: A hill.|user: <image>\nAnd this?|");
 
@@ -141,7 +145,7 @@ TEST_CASE("conversations with pictures are written as by transformers", "[seeing
   const ChatHistory again = ChatHistory::load(folder / "chat.json");
   CHECK(again.messages().dump() == history.messages().dump());
   CHECK(again.pictures(0) == history.pictures(0));
-  CHECK(again.pictures(1) == std::vector<std::string>{(seer.folder / "second.jpg").string()});
+  CHECK(again.pictures(1) == std::vector<std::string>{(seeing / "llava" / "second.jpg").string()});
   put(folder / "wrong.json", R"([{"role": "user", "content": [{"type": "video"}]}])");
   CHECK_THAT(error_of([&] { ChatHistory::load(folder / "wrong.json"); }), ContainsSubstring("type \"video\""));
 }
@@ -151,9 +155,7 @@ TEST_CASE("a cache keeps pictures apart", "[seeing]") {
   Seer seer(*backend, "llava", {.capacity = 128});
   const std::vector<SeenPictures::Shown> both = seer.both();
   const std::string text = "USER: <image>\nWhat is it? ASSISTANT:";
-  const auto of = [&](size_t picture) {
-    return seer.sight.encoded(seer.tokenizer, text, std::span(&both[picture], 1));
-  };
+  const auto of = [&](size_t picture) { return seer.sight.encoded(text, std::span(&both[picture], 1)); };
   GenerationSession session(seer.generator);
   const std::vector<float> first = session.begin(of(0)), second = session.begin(of(1));
   CHECK(session.reused() == 7);  // as far as the pictures
@@ -170,11 +172,11 @@ TEST_CASE("pictures that can't be shown are refused with one clear line", "[seei
   const auto backend = make_reference_backend();
   Seer seer(*backend, "llava", {.capacity = 64});
   const std::vector<SeenPictures::Shown> both = seer.both();
-  CHECK_THAT(error_of([&] { seer.sight.encoded(seer.tokenizer, "<image> and <image>", std::span(both).first(1)); }),
+  CHECK_THAT(error_of([&] { seer.sight.encoded("<image> and <image>", std::span(both).first(1)); }),
              ContainsSubstring("the text has places for pictures: 2, shown were: 1"));
   CHECK_THAT(error_of([&] { seer.sight.show_file(seer.folder / "config.json"); }), ContainsSubstring("it is no JPEG"));
   const Model text = load_model(fixtures / "llama");
-  Sight blind(*backend, fixtures / "llama", text, "");
+  Sight blind(*backend, fixtures / "llama", text, seer.tokenizer, "");
   CHECK(!blind.there());
   CHECK_THAT(error_of([&] { blind.show_file(seer.folder / "first.png"); }),
              ContainsSubstring("llama model has no eyes"));
@@ -191,4 +193,10 @@ TEST_CASE("pictures that can't be shown are refused with one clear line", "[seei
   CHECK_THAT(error({{"image_token_index", 264}}), ContainsSubstring("image_token_index"));
   CHECK_THAT(error({{"vision_config", {{"model_type", "pixtral"}}}}), ContainsSubstring("\"pixtral\""));
   CHECK_THAT(error({{"text_config", {{"model_type", "gpt2"}}}}), ContainsSubstring("\"gpt2\""));
+  json tiled = JsonObject::load(seeing / "idefics3" / "config.json").value();
+  tiled["model_type"] = "smolvlm";
+  CHECK(make_eyes(JsonObject::make(tiled, "config.json")).positions == 4);
+  tiled["scale_factor"] = 3;
+  CHECK_THAT(error_of([&] { make_eyes(JsonObject::make(tiled, "config.json")); }),
+             ContainsSubstring("no whole blocks of scale_factor 3"));
 }

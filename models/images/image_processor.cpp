@@ -15,10 +15,11 @@ int64_t floor_half(int64_t value) { return (value - (value < 0 ? 1 : 0)) / 2; }
 }  // namespace
 
 ImageProcessor::ImageProcessor(const ImageSettings& settings, const std::string& name) : settings_(settings) {
-  check(settings.crop.has_value() || settings.size.has_value(),
+  if (settings.tiles) settings_.size = {settings.tiles->edge, settings.tiles->edge};
+  check(settings_.crop.has_value() || settings_.size.has_value(),
         "{}: pictures stay of different sizes, but a size of {{\"height\", \"width\"}} or do_center_crop is needed",
         name);
-  out_ = settings.crop ? *settings.crop : *settings.size;
+  out_ = settings_.crop ? *settings_.crop : *settings_.size;
 }
 
 ImageProcessor ImageProcessor::from_folder(const std::filesystem::path& folder) {
@@ -40,6 +41,14 @@ Image ImageProcessor::resized(const Image& image) const {
   }
   if (settings_.size) return resize(image, settings_.size->width, settings_.size->height, settings_.resample);
   return image;
+}
+
+ImageProcessor::Views ImageProcessor::views(const Image& image) const {
+  if (!settings_.tiles) return {.pixels = {pixels(image)}};
+  const TiledImage tiled = tiles_of(image, *settings_.tiles, settings_.resample);
+  Views views{.rows = tiled.rows, .columns = tiled.columns};
+  for (const Image& tile : tiled.tiles) views.pixels.push_back(pixels(tile));
+  return views;
 }
 
 std::vector<float> ImageProcessor::pixels(const Image& image) const {

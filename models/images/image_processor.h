@@ -1,5 +1,6 @@
 #pragma once
-// A picture as a vision model wants it: what transformers' image processors of ViT, DeiT, CLIP, SigLIP and DINOv2 do.
+// A picture as a vision model wants it: what transformers' image processors of ViT, DeiT, CLIP, SigLIP and DINOv2 do,
+// and those of Idefics 3 and SmolVLM, which cut it into tiles.
 
 #include <array>
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "models/images/image.h"
 #include "models/images/resize.h"
+#include "models/images/tiles.h"
 
 namespace vkformer {
 
@@ -22,6 +24,7 @@ struct ImageSettings {
   };
   std::optional<Size> size;              ///< resized to it; not at all without either of these
   std::optional<int64_t> shortest_edge;  ///< or so that its shorter edge has this length
+  std::optional<TileSettings> tiles;     ///< or cut into tiles
   Resample resample = Resample::bilinear;
   std::optional<Size> crop;                             ///< this much of its middle, black where it is smaller
   std::optional<double> rescale;                        ///< factor to values of 0 to 255, in double
@@ -44,6 +47,12 @@ class ImageProcessor {
   /// [3, height, width]: the channels one after another. Throws Error for a picture that is not of the wanted size
   /// where nothing is resized or cropped, and for one too long and thin to be resized.
   std::vector<float> pixels(const Image& image) const;
+  /// A picture's tiles, each as pixels() gives it; of one without tiles itself.
+  struct Views {
+    std::vector<std::vector<float>> pixels;
+    int64_t rows = 0, columns = 0;  ///< see TiledImage
+  };
+  Views views(const Image& image) const;
 
  private:
   Image resized(const Image& image) const;

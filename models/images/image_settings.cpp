@@ -35,6 +35,8 @@ constexpr ProcessorKind kinds[] = {
     {"clip", "CLIP", true, 224, Resample::bicubic, 224, clip_mean, clip_deviation},
     {"siglip", "Siglip", false, 224, Resample::bicubic, 0, halves, halves},
     {"dinov2", "Bit", true, 224, Resample::bicubic, 224, clip_mean, clip_deviation},
+    {"idefics3", "Idefics3", false, 364, Resample::lanczos, 0, halves, halves},
+    {"smolvlm", "SmolVLM", false, 364, Resample::lanczos, 0, halves, halves},
 };
 
 JsonObject settings_of(const std::filesystem::path& folder) {
@@ -63,8 +65,8 @@ const ProcessorKind& kind_of(const JsonObject& settings, const std::filesystem::
   for (const ProcessorKind& kind : kinds)
     for (const std::string_view end : {"ImageProcessor", "ImageProcessorFast", "FeatureExtractor"})
       if (type == std::string(kind.name) + std::string(end)) return kind;
-  fail("{}: {} is {}; supported are the processors of ViT, DeiT, CLIP, SigLIP and DINOv2 (Bit)", settings.name(), key,
-       in_quotes(type));
+  fail("{}: {} is {}; supported are the processors of ViT, DeiT, CLIP, SigLIP, DINOv2 (Bit), Idefics 3 and SmolVLM",
+       settings.name(), key, in_quotes(type));
 }
 
 ImageSettings::Size square(int64_t edge) { return {edge, edge}; }
@@ -99,6 +101,17 @@ void read_size(const JsonObject& settings, const ProcessorKind& kind, ImageSetti
     to.size = square(edge);
 }
 
+/// Of Idefics 3 and SmolVLM.
+TileSettings tiles_of_settings(const JsonObject& settings, int64_t edge, bool resizes) {
+  const auto longest = [&](const char* key, int64_t otherwise, int64_t most) {
+    return settings.has(key) ? require_integer(require_object(settings, key), "longest_edge", 1, most) : otherwise;
+  };
+  TileSettings tiles{.edge = longest("max_image_size", edge, most_edge),
+                     .split = boolean_or(settings, "do_image_splitting", true)};
+  if (resizes) tiles.longest_edge = longest("size", 4 * edge, 4 * most_edge);
+  return tiles;
+}
+
 std::array<float, 3> channels_or(const JsonObject& settings, std::string_view key,
                                  const std::array<float, 3>& otherwise, double least) {
   if (!settings.has(key)) return otherwise;
@@ -119,10 +132,15 @@ ImageSettings load_image_settings(const std::filesystem::path& folder, std::stri
   const JsonObject settings = settings_of(folder);
   if (name) *name = settings.name();
   const ProcessorKind& kind = kind_of(settings, folder);
-  check(!boolean_or(settings, "do_pad", false), "{}: do_pad is not supported; set it to false, or give another model",
-        settings.name());
+  const bool tiled = kind.resample == Resample::lanczos;  // tiles are all of one size, so nothing is padded
+  check(tiled || !boolean_or(settings, "do_pad", false),
+        "{}: do_pad is not supported; set it to false, or give another model", settings.name());
   ImageSettings result;
-  if (boolean_or(settings, "do_resize", true)) read_size(settings, kind, result);
+  const bool resizes = boolean_or(settings, "do_resize", true);
+  if (tiled)
+    result.tiles = tiles_of_settings(settings, kind.edge, resizes);
+  else if (resizes)
+    read_size(settings, kind, result);
   result.resample = static_cast<Resample>(integer_or(settings, "resample", static_cast<int64_t>(kind.resample), 0, 5));
   if (boolean_or(settings, "do_center_crop", kind.crop > 0)) {
     const bool number = !settings.has("crop_size") || settings.value().at("crop_size").is_number();

@@ -8,17 +8,26 @@
 
 namespace vkformer {
 
-PictureReader::PictureReader(Backend& backend, Eyes eyes, const ImageProcessor& processor,
+PictureReader::PictureReader(Backend& backend, Eyes eyes, const ImageProcessor& processor, std::string mark,
                              const std::filesystem::path& folder)
-    : backend_(backend), eyes_(std::move(eyes)), processor_(processor), weights_(eyes_.model.parameters, folder) {
+    : backend_(backend),
+      eyes_(std::move(eyes)),
+      processor_(processor),
+      mark_(std::move(mark)),
+      weights_(eyes_.model.parameters, folder) {
   const PictureShape& picture = eyes_.model.picture;
   check(processor.height() == picture.height && processor.width() == picture.width,
         "{}: its processor makes pictures of {} x {} pixels, its model takes {} x {}; copy both from one source",
         printable(folder.string()), processor.width(), processor.height(), picture.width, picture.height);
 }
 
-std::vector<float> PictureReader::prepared(const Image& image) const {
-  return patches_of(processor_.pixels(image), eyes_.model.picture);
+PreparedPicture PictureReader::prepared(const Image& image) const {
+  const ImageProcessor::Views views = processor_.views(image);
+  PreparedPicture picture{.positions = eyes_.positions * std::ssize(views.pixels),
+                          .text = eyes_.text_of(mark_, views.rows, views.columns)};
+  for (const std::vector<float>& pixels : views.pixels)
+    picture.views.push_back(patches_of(pixels, eyes_.model.picture));
+  return picture;
 }
 
 Program& PictureReader::program() {
@@ -34,11 +43,15 @@ Program& PictureReader::program() {
   return *program_;
 }
 
-std::vector<float> PictureReader::read(std::span<const float> prepared) {
-  program().write("source", prepared);
-  program_->run();
-  std::vector<float> states = program_->read("states");
-  check_results(states, states.size() / static_cast<size_t>(eyes_.positions));
+std::vector<float> PictureReader::read(const PreparedPicture& picture) {
+  std::vector<float> states;
+  for (const std::vector<float>& view : picture.views) {
+    program().write("source", view);
+    program_->run();
+    const std::vector<float> seen = program_->read("states");
+    check_results(seen, seen.size() / static_cast<size_t>(eyes_.positions));
+    states.insert(states.end(), seen.begin(), seen.end());
+  }
   return states;
 }
 

@@ -9,19 +9,29 @@
 
 namespace vkformer {
 
+/// A picture as the eyes take it.
+struct PreparedPicture {
+  std::vector<std::vector<float>> views;  ///< patches of each
+  int64_t positions = 0;                  ///< that all take in a text
+  std::string text;                       ///< what stands in a text for it
+};
+
 class PictureReader {
  public:
   /// `backend` must outlive it; `folder` has the weights, which are loaded when the first picture is read, as
   /// store_weights_as() has made the model. Throws Error like Weights(), and where the processor gives pictures of
   /// another size than the eyes take.
-  PictureReader(Backend& backend, Eyes eyes, const ImageProcessor& processor, const std::filesystem::path& folder);
+  /// `mark`: the token that stands for a picture, as text.
+  PictureReader(Backend& backend, Eyes eyes, const ImageProcessor& processor, std::string mark,
+                const std::filesystem::path& folder);
 
   const Eyes& eyes() const { return eyes_; }
+  const std::string& mark() const { return mark_; }
   const Weights& weights() const { return weights_; }
-  /// A picture as read() takes it; from any thread.
-  std::vector<float> prepared(const Image& image) const;
+  /// From any thread. Throws Error like ImageProcessor::views().
+  PreparedPicture prepared(const Image& image) const;
   /// What stands for it in a text: [positions, C].
-  std::vector<float> read(std::span<const float> prepared);
+  std::vector<float> read(const PreparedPicture& picture);
 
  private:
   Program& program();
@@ -29,6 +39,7 @@ class PictureReader {
   Backend& backend_;
   Eyes eyes_;
   ImageProcessor processor_;
+  std::string mark_;
   Weights weights_;
   std::shared_ptr<Store> store_;
   std::unique_ptr<Program> program_;

@@ -9,9 +9,11 @@ namespace vkformer {
 
 struct SeenPictures::Picture {
   std::vector<std::byte> bytes;
-  int32_t first = 0;            ///< its first id
-  std::vector<float> prepared;  ///< until it was read
-  std::vector<float> states;
+  int32_t first = 0;  ///< its first id
+  PreparedPicture prepared;
+  std::vector<float> states;  ///< once it was read, as `prepared` has no views any more
+
+  int32_t end() const { return first + static_cast<int32_t>(prepared.positions); }
 };
 
 SeenPictures::Shown SeenPictures::known(std::span<const std::byte> bytes) {
@@ -37,38 +39,50 @@ SeenPictures::Shown SeenPictures::show(std::span<const std::byte> bytes, const s
   }
   const std::lock_guard lock(mutex_);
   if (Shown other = known(bytes)) return other;  // shown meanwhile
-  const int64_t first = sizes_.vocabulary + shown_++ * sizes_.positions;
-  check(first + sizes_.positions <= INT32_MAX, "{}: no more pictures can be told apart; start again", name);
+  const int64_t first = marks_.vocabulary + next_, positions = picture->prepared.positions;
+  check(first + positions <= INT32_MAX, "{}: no more pictures can be told apart; start again", name);
   picture->first = static_cast<int32_t>(first);
+  next_ += positions;
   pictures_.push_back(picture);
   for (auto one = pictures_.begin(); one != pictures_.end() && pictures_.size() > most_kept;)
     one = one->use_count() == 1 ? pictures_.erase(one) : one + 1;
   return picture;
 }
 
-std::vector<int32_t> SeenPictures::placed(std::span<const int32_t> ids, std::span<const Shown> pictures) const {
-  const auto places = static_cast<size_t>(std::ranges::count(ids, sizes_.token));
+std::string SeenPictures::with_pictures(std::string_view text, std::span<const Shown> pictures) const {
+  std::string whole;
+  size_t places = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t mark = text.find(marks_.mark, at);
+    whole += text.substr(at, mark - at);
+    if (mark == text.npos) break;
+    if (places < pictures.size()) whole += pictures[places]->prepared.text;
+    ++places;
+    at = mark + marks_.mark.size();
+  }
   check(
       places == pictures.size(),
       "the text has places for pictures: {}, shown were: {}; leave the mark of a picture out of the words, or show as "
       "many",
       places, pictures.size());
-  std::vector<int32_t> placed;
-  auto next = pictures.begin();
-  for (const int32_t id : ids) {
-    if (id != sizes_.token) {
-      placed.push_back(id);
-      continue;
+  return whole;
+}
+
+std::vector<int32_t> SeenPictures::placed(std::vector<int32_t> ids, std::span<const Shown> pictures) const {
+  auto place = ids.begin();
+  for (const Shown& picture : pictures)
+    for (int32_t id = picture->first; id < picture->end(); ++id) {
+      place = std::find(place, ids.end(), marks_.token);
+      check(place != ids.end(), "the tokenizer knows no {}, by which pictures have places; take the model's own",
+            marks_.mark);
+      *place = id;
     }
-    const int32_t first = (*next++)->first;
-    for (int32_t i = 0; i < static_cast<int32_t>(sizes_.positions); ++i) placed.push_back(first + i);
-  }
-  return placed;
+  return ids;
 }
 
 std::vector<int32_t> SeenPictures::as_tokens(std::vector<int32_t> ids) const {
   for (int32_t& id : ids)
-    if (id >= sizes_.vocabulary) id = sizes_.token;
+    if (id >= marks_.vocabulary) id = marks_.token;
   return ids;
 }
 
@@ -76,16 +90,16 @@ std::span<const float> SeenPictures::row(int32_t id) {
   Shown picture;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find_if(
-        pictures_, [&](const Shown& one) { return id >= one->first && id < one->first + sizes_.positions; });
+    const auto found =
+        std::ranges::find_if(pictures_, [&](const Shown& one) { return id >= one->first && id < one->end(); });
     if (found != pictures_.end()) picture = *found;
   }
   check(picture != nullptr, "a picture of the text is not kept any more; show it again");
   if (picture->states.empty()) {
     picture->states = read_(picture->prepared);
-    picture->prepared = {};
+    picture->prepared.views.clear();
   }
-  const size_t width = picture->states.size() / static_cast<size_t>(sizes_.positions);
+  const size_t width = picture->states.size() / static_cast<size_t>(picture->prepared.positions);
   return std::span(picture->states).subspan(static_cast<size_t>(id - picture->first) * width, width);
 }
 

@@ -8,22 +8,24 @@
 #include <mutex>
 #include <span>
 
-#include "models/images/image.h"
+#include "models/seeing/picture_reader.h"
 
 namespace vkformer {
 
 class SeenPictures {
  public:
   /// `prepare` makes of a picture, on the thread that shows it, what `read` then turns into what stands in a text,
-  /// [positions, C], on the thread that runs the model. `token` stands for a picture in a text.
-  struct Sizes {
-    int64_t vocabulary = 0, positions = 0;
+  /// [positions, C], on the thread that runs the model. `token` stands for a position of one, and `mark`, its text, for
+  /// a picture in a text as it is written.
+  struct Marks {
+    int64_t vocabulary = 0;
     int32_t token = 0;
+    std::string mark;
   };
-  using Prepare = std::function<std::vector<float>(const Image&)>;
-  using Read = std::function<std::vector<float>(std::span<const float> prepared)>;
-  SeenPictures(const Sizes& sizes, Prepare prepare, Read read)
-      : sizes_(sizes), prepare_(std::move(prepare)), read_(std::move(read)) {}
+  using Prepare = std::function<PreparedPicture(const Image&)>;
+  using Read = std::function<std::vector<float>(const PreparedPicture&)>;
+  SeenPictures(Marks marks, Prepare prepare, Read read)
+      : marks_(std::move(marks)), prepare_(std::move(prepare)), read_(std::move(read)) {}
 
   /// A picture that was shown; it is kept as long as anybody has this.
   struct Picture;
@@ -32,9 +34,11 @@ class SeenPictures {
   /// Throws Error like read_image().
   Shown show(std::span<const std::byte> bytes, const std::string& name);
 
-  /// A text's ids with the pictures in place of the tokens that stand for them, in their order. Throws Error where
-  /// there are not as many of these as pictures.
-  std::vector<int32_t> placed(std::span<const int32_t> ids, std::span<const Shown> pictures) const;
+  /// A text with what its pictures are in place of their marks, in their order. Throws Error where there are not as
+  /// many of these as pictures.
+  std::string with_pictures(std::string_view text, std::span<const Shown> pictures) const;
+  /// The ids of such a text, with ids of the pictures in place of their tokens.
+  std::vector<int32_t> placed(std::vector<int32_t> ids, std::span<const Shown> pictures) const;
   /// The same ids with a token for each position of a picture, as transformers' processors give them.
   std::vector<int32_t> as_tokens(std::vector<int32_t> ids) const;
   /// What stands at an id behind the vocabulary, see Generator::show(); the picture is read when it is first asked for.
@@ -47,13 +51,13 @@ class SeenPictures {
  private:
   Shown known(std::span<const std::byte> bytes);  ///< with the lock; nullptr: none with these
 
-  Sizes sizes_;
+  Marks marks_;
   Prepare prepare_;
   Read read_;
   std::mutex decoding_;
   std::mutex mutex_;  ///< of what follows
   std::deque<Shown> pictures_;
-  int64_t shown_ = 0;
+  int64_t next_ = 0;  ///< the ids of the next one begin so far behind the vocabulary
 };
 
 }  // namespace vkformer

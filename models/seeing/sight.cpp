@@ -8,22 +8,23 @@
 
 namespace vkformer {
 
-Sight::Sight(Backend& backend, const std::filesystem::path& folder, const Model& text, const std::string& dtype) {
+Sight::Sight(Backend& backend, const std::filesystem::path& folder, const Model& text, const PromptText& tokenizer,
+             const std::string& dtype)
+    : tokenizer_(tokenizer) {
   try {
     Eyes eyes = make_eyes(load_model_json(folder, "config.json"));
     store_weights_as(eyes.model, folder, dtype);
-    const SeenPictures::Sizes sizes{text.vocabulary, eyes.positions, eyes.token};
-    reader_ = std::make_unique<PictureReader>(backend, std::move(eyes), ImageProcessor::from_folder(folder), folder);
+    const SeenPictures::Marks marks{text.vocabulary, eyes.token, tokenizer.piece(eyes.token)};
+    reader_ = std::make_unique<PictureReader>(backend, std::move(eyes), ImageProcessor::from_folder(folder), marks.mark,
+                                              folder);
+    check(!marks.mark.empty(), "{}: its tokenizer has no token {}, which stands for pictures",
+          printable(folder.string()), marks.token);
     pictures_ = std::make_unique<SeenPictures>(
-        sizes, [this](const Image& image) { return reader_->prepared(image); },
-        [this](std::span<const float> prepared) { return reader_->read(prepared); });
+        marks, [this](const Image& image) { return reader_->prepared(image); },
+        [this](const PreparedPicture& picture) { return reader_->read(picture); });
   } catch (const Error& error) {
     why_not_ = error.what();  // matters only where a picture comes
   }
-}
-
-std::string Sight::mark(const PromptText& tokenizer) const {
-  return there() ? tokenizer.piece(reader_->eyes().token) : "";
 }
 
 int64_t Sight::bytes() const { return there() ? reader_->eyes().weight_bytes() : 0; }
@@ -38,12 +39,13 @@ SeenPictures::Shown Sight::show_file(const std::string& file) {
   return files_[file] = show(MappedFile(file).bytes(), printable(file));
 }
 
-std::vector<int32_t> Sight::encoded(const PromptText& tokenizer, std::string_view text,
-                                    std::span<const SeenPictures::Shown> pictures) const {
-  const std::vector<int32_t> ids = tokenizer.encode_as_it_is(text);
-  if (!there() || ids.empty()) return ids;
-  const std::vector<int32_t> whole = tokenizer.encode(text);
-  return pictures_->placed(whole.front() == ids.front() ? ids : whole, pictures);
+std::vector<int32_t> Sight::encoded(std::string_view text, std::span<const SeenPictures::Shown> pictures) const {
+  if (!there()) return tokenizer_.encode_as_it_is(text);
+  const std::string whole = pictures_->with_pictures(text, pictures);
+  std::vector<int32_t> ids = tokenizer_.encode_as_it_is(whole);
+  if (ids.empty()) return ids;
+  const std::vector<int32_t> around = tokenizer_.encode(whole);
+  return pictures_->placed(around.front() == ids.front() ? std::move(ids) : around, pictures);
 }
 
 std::vector<int32_t> Sight::as_tokens(std::vector<int32_t> ids) const {

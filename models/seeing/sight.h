@@ -14,12 +14,13 @@ namespace vkformer {
 class Sight {
  public:
   /// Of the model in `folder`; `text`: the part that writes; `dtype`: of weights, see store_weights_as(). Nothing is
-  /// loaded before a picture is run. `backend` must outlive it.
-  Sight(Backend& backend, const std::filesystem::path& folder, const Model& text, const std::string& dtype);
+  /// loaded before a picture is run. `backend` and `tokenizer` must outlive it.
+  Sight(Backend& backend, const std::filesystem::path& folder, const Model& text, const PromptText& tokenizer,
+        const std::string& dtype);
 
   bool there() const { return pictures_ != nullptr; }
   /// What stands for a picture in a text; "" for a model that can't see.
-  std::string mark(const PromptText& tokenizer) const;
+  std::string mark() const { return there() ? reader_->mark() : ""; }
   int64_t bytes() const;  ///< of the weights; 0 for a model that can't see
   /// Of the part that writes: what the eyes use is not extra.
   void share_with(Weights& text) const {
@@ -30,17 +31,16 @@ class Sight {
   SeenPictures::Shown show(std::span<const std::byte> bytes, const std::string& name);
   /// A file's, which is read once and kept as long as this object.
   SeenPictures::Shown show_file(const std::string& file);
-  /// The ids of a conversation as its template writes it; of a model that sees with its pictures, see
-  /// SeenPictures::placed(), and, as transformers' processors do it, with the special tokens around a text that does
-  /// not begin with them.
-  std::vector<int32_t> encoded(const PromptText& tokenizer, std::string_view text,
-                               std::span<const SeenPictures::Shown> pictures) const;
+  /// The ids of a conversation as its template writes it; of a model that sees with its pictures, and, as transformers'
+  /// processors do it, with the special tokens around a text that does not begin with them.
+  std::vector<int32_t> encoded(std::string_view text, std::span<const SeenPictures::Shown> pictures) const;
   /// See SeenPictures::as_tokens().
   std::vector<int32_t> as_tokens(std::vector<int32_t> ids) const;
   /// Lets the generator run such ids.
   void open(Generator& generator);
 
  private:
+  const PromptText& tokenizer_;
   std::string why_not_;
   std::unique_ptr<PictureReader> reader_;
   std::unique_ptr<SeenPictures> pictures_;

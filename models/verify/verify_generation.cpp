@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "models/generation/prepared_search.h"
+#include "models/verify/recorded_case.h"
 #include "models/verify/verify_parts.h"
 #include "models/weights.h"
 #include "runtime/check.h"

@@ -22,6 +22,14 @@ grep -q "prompt of 46 tokens: <s>|U|S|E|R|:|$(printf '\xe2\x96\x81')|<image>|<im
 printf '/image first.png\nWhat is it?\n' | "${chat[@]}" >out 2>err || fail "/image: $(cat err)"
 cmp -s out first || fail "/image and --image show other things: $(cat out)"
 
+accept "$vkformer" info "$model"
+grep -q "eyes, for pictures" out || fail "the memory of eyes: $(cat out)"
+
+# A picture in tiles, of rows and columns.
+accept "$vkformer" chat "$fixtures/../seeing/idefics3" --temp 0 -n 4 --show-prompt -p "What is it?" --image first.png
+grep -q "<row_2_col_2>|<image>|<image>|<image>|<image>|.n|.n|<fake_token_around_image>|<global-img>|<image>" err ||
+  fail "the prompt of tiles: $(cat err)"
+
 # The second picture in a conversation: from the kept cache what comes from scratch.
 printf '/image first.png\nWhat is it?\n/image second.jpg\nAnd this?\n/stats\n/save talk.json\n' | "${chat[@]}" >whole 2>err ||
   fail "two pictures: $(cat err)"

@@ -87,7 +87,7 @@ void chat(const ChatFlags& flags) {
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   tell_fallbacks(model, flags.dtype, flags.common.quiet);
-  Sight sight(*backend, folder, model, flags.dtype);
+  Sight sight(*backend, folder, model, tokenizer, flags.dtype);
   sight.share_with(weights);
   for (const std::string& file : flags.images) sight.show_file(file);  // throws before anything is loaded
   const GeneratorShape shape{.capacity = flags.context,
@@ -109,9 +109,9 @@ void chat(const ChatFlags& flags) {
       [&](std::string_view text, const std::vector<std::string>& files) {
         std::vector<SeenPictures::Shown> pictures;
         for (const std::string& file : files) pictures.push_back(sight.show_file(file));
-        return sight.encoded(tokenizer, text, pictures);
+        return sight.encoded(text, pictures);
       },
-      generator.capacity(), room, sight.mark(tokenizer));
+      generator.capacity(), room, sight.mark());
   ChatTalk talk(generator, tokenizer, prompts, sight, drafts, config, model.vocabulary, grammar);
   talk.history().set_system(flags.system);
   for (const std::string& file : flags.images) talk.show(file);

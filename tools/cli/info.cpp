@@ -95,7 +95,8 @@ ordered_json describe_config(const JsonObject& config) {
   add_sizes(json, "", out["sizes"]);
   // Of two towers.
   for (const auto& [key, whose] : {std::pair("vision_config", "pictures' "), {"text_config", "texts' "}})
-    if (const auto part = json.find(key); part != json.end() && part->is_object()) add_sizes(*part, whose, out["sizes"]);
+    if (const auto part = json.find(key); part != json.end() && part->is_object())
+      add_sizes(*part, whose, out["sizes"]);
   // Nemotron-H's newer files name its layers instead.
   if (const auto kinds = json.find("layers_block_type"); kinds != json.end() && kinds->is_array())
     out["sizes"]["layers"] = kinds->size();
@@ -162,8 +163,9 @@ ordered_json inference_rows(const Model& model, int64_t positions, const Backend
     rows[fmt::format("temporaries of {} positions", positions)] = backend->plan(graph, layout).total_bytes();
     return rows;
   }
-  const GenerationPlan plan = plan_generation(model, {.capacity = positions, .source_positions = model.source_context > 0 ? model.source_context : positions}, blocks,
-                                              backend ? &backend->facts() : nullptr);
+  const GenerationPlan plan = plan_generation(
+      model, {.capacity = positions, .source_positions = model.source_context > 0 ? model.source_context : positions},
+      blocks, backend ? &backend->facts() : nullptr);
   rows[fmt::format("key-value cache of {} positions{}", positions, model.recurrent ? ", and states" : "")] =
       plan.cache_bytes;
   if (!backend) return rows;
@@ -198,7 +200,10 @@ ordered_json room_for(const Model& model, int64_t needed, int64_t positions, con
                        {"free_bytes", facts.memory_free},
                        {"fits", std::cmp_less_equal(needed, facts.memory_free)}};
   if (room["fits"] || !model.generates()) return room;
-  if (const auto other = fitting_type(model, {.capacity = positions, .source_positions = model.source_context > 0 ? model.source_context : positions}, facts))
+  if (const auto other = fitting_type(
+          model,
+          {.capacity = positions, .source_positions = model.source_context > 0 ? model.source_context : positions},
+          facts))
     room["dtype"] = {{"name", other->dtype}, {"bytes", other->bytes}};
   return room;
 }
@@ -276,16 +281,18 @@ std::unique_ptr<Backend> backend_to_plan_for(const CommonFlags& flags) {
   }
 }
 
-/// The memory that seeing takes, once there is a picture; what it reads is not skipped.
-void add_eyes(ordered_json& rows, ordered_json& skipped, const JsonObject& config, const fs::path& folder) {
+/// The memory that seeing takes, once there is a picture; what it reads is not skipped. Eyes that are not supported say
+/// so when they are to see something.
+void add_eyes(ordered_json& rows, ordered_json& skipped, const JsonObject& config, const fs::path& folder) try {
   Eyes eyes = make_eyes(config);
   store_weights_as(eyes.model, folder, "");
-  rows["eyes, for pictures"] = eyes.weight_bytes();
   const std::vector<std::string> unseen = Weights(eyes.model.parameters, folder).extra();
-  std::vector<std::string> both;
+  rows["eyes, for pictures"] = eyes.weight_bytes();
+  auto both = ordered_json::array();
   for (const std::string tensor : skipped)
     if (std::ranges::count(unseen, tensor) > 0) both.push_back(tensor);
   skipped = both;
+} catch (const Error&) {
 }
 
 /// Fills in everything that needs a supported model. Throws Error saying why it is not.

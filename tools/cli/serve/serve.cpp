@@ -82,7 +82,7 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder, c
                        .cache_type = cache_type(flags.cache_dtype)};
   // Between two runs of a prompt others go on, and the server can end.
   if (backend->facts().is_cpu()) shape.run_positions = 512;
-  Sight sight(*backend, folder, model, flags.dtype);
+  Sight sight(*backend, folder, model, tokenizer, flags.dtype);
   sight.share_with(weights);
   check_fits(model, folder, shape, backend->facts(), drafts.bytes(shape, backend->facts()) + sight.bytes());
   const auto store = make_model_store(*backend, model);

@@ -116,8 +116,7 @@ std::string TextService::rendered(const TextRequest& request) const {
     conversation.tools = request.tools;
   }
   if (sight_.there())
-    conversation.messages =
-        messages_for(setup_->chat_template, std::move(conversation.messages), sight_.mark(tokenizer_));
+    conversation.messages = messages_for(setup_->chat_template, std::move(conversation.messages), sight_.mark());
   name_roles(conversation.messages, setup_->chat_template);
   if (setup_->chat_template.mentions("thinking") && !setup_->chat_template.mentions("reasoning_content"))
     for (auto& message : conversation.messages)  // gpt-oss's name
@@ -169,7 +168,7 @@ std::vector<TextTask> TextService::tasks_of(const TextRequest& request) {
   std::vector<SeenPictures::Shown> pictures;
   for (const auto& [bytes, name] : request.pictures)
     pictures.push_back(sight_.show(std::as_bytes(std::span(bytes)), name));
-  if (request.chat()) prompts.push_back(sight_.encoded(tokenizer_, rendered(request), pictures));
+  if (request.chat()) prompts.push_back(sight_.encoded(rendered(request), pictures));
   for (const auto& [text, ids] : request.prompts) {
     for (const int32_t id : ids) check(id < vocabulary_, "token {} is outside the vocabulary of {}", id, vocabulary_);
     prompts.push_back(text.empty()             ? ids

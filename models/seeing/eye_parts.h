@@ -1,0 +1,20 @@
+#pragma once
+// What the eyes of all families are made of; internal to this folder.
+
+#include <string_view>
+
+#include "models/seeing/eyes.h"
+
+namespace vkformer {
+
+Eyes make_llava(const JsonObject& config);
+Eyes make_idefics3(const JsonObject& config);
+
+/// Throws Error where the part that writes is of a family that takes no pictures.
+void check_writer(const JsonObject& config);
+/// The id that stands for a picture, below `vocabulary`.
+int32_t picture_token(const JsonObject& config, const char* key, int32_t usual, int64_t vocabulary);
+/// Ends what a family makes: takes out what hidden() does not read, and sets what all have.
+void finish_eyes(Eyes& eyes, const JsonObject& config);
+
+}  // namespace vkformer
