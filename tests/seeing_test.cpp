@@ -115,6 +115,22 @@ TEST_CASE("eyes see what transformers' see", "[seeing]") {
   }
 }
 
+TEST_CASE("eyes are found by the names of older files, too", "[seeing]") {
+  const std::filesystem::path folder = seeing / "llava";
+  const auto backend = make_reference_backend();
+  const auto seen_by = [&](const std::filesystem::path& weights) {
+    PictureReader reader(*backend, make_eyes(JsonObject::load(folder / "config.json")),
+                         ImageProcessor::from_folder(folder), "<image>", weights);
+    return reader.read(reader.prepared(read_image(folder / "first.png")));
+  };
+  // Written under the names that transformers 4 has.
+  const TemporaryFolder older;
+  const Eyes eyes = make_eyes(JsonObject::load(folder / "config.json"));
+  Weights(eyes.model.parameters, folder).save(older / "model.safetensors");
+  CHECK(SafetensorsFile(older / "model.safetensors").find("vision_tower.vision_model.pre_layrnorm.weight") != nullptr);
+  CHECK(seen_by(older.path()) == seen_by(folder));
+}
+
 TEST_CASE("what is written of pictures is what transformers writes", "[seeing]") {
   const auto backend = make_reference_backend();
   check_logits(*backend, "llava", 2048);
