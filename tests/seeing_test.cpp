@@ -96,7 +96,7 @@ void check_logits(Backend& backend, const std::string& name, int64_t run_positio
 }  // namespace
 
 TEST_CASE("eyes see what transformers' see", "[seeing]") {
-  for (const std::string name : {"llava", "idefics3"}) {
+  for (const std::string name : {"llava", "idefics3", "llava_siglip"}) {
     INFO(name);
     const Recorded recorded(name);
     const std::filesystem::path folder = seeing / name;
@@ -135,6 +135,7 @@ TEST_CASE("what is written of pictures is what transformers writes", "[seeing]")
   const auto backend = make_reference_backend();
   check_logits(*backend, "llava", 2048);
   check_logits(*backend, "llava", 16);
+  check_logits(*backend, "llava_siglip", 2048);
   check_logits(*backend, "idefics3", 2048);
   check_logits(*backend, "idefics3", 16);
 }
@@ -208,6 +209,8 @@ TEST_CASE("pictures that can't be shown are refused with one clear line", "[seei
   CHECK_THAT(error({{"vision_feature_select_strategy", "some"}}), ContainsSubstring("\"some\""));
   CHECK_THAT(error({{"image_token_index", 264}}), ContainsSubstring("image_token_index"));
   CHECK_THAT(error({{"vision_config", {{"model_type", "pixtral"}}}}), ContainsSubstring("\"pixtral\""));
+  CHECK_THAT(error({{"vision_config", {{"model_type", "siglip_vision_model"}}}, {"vision_feature_layer", -1}}),
+             ContainsSubstring("SigLIP's last states"));
   CHECK_THAT(error({{"text_config", {{"model_type", "gpt2"}}}}), ContainsSubstring("\"gpt2\""));
   json tiled = JsonObject::load(seeing / "idefics3" / "config.json").value();
   tiled["model_type"] = "smolvlm";

@@ -27,8 +27,15 @@ int64_t feature_layers(const JsonObject& config, int64_t count) {
   return layer < 0 ? count + 1 + layer : layer;
 }
 
-/// Whether the class token's state is among those that a text gets.
-bool keeps_class_token(const JsonObject& config) {
+/// Of SigLIP's encoder, which may have a head that nobody reads.
+JsonObject without_pooling(const JsonObject& vision_config) {
+  nlohmann::json config = vision_config.value();
+  config.erase("vision_use_head");
+  return JsonObject::make(std::move(config), vision_config.name());
+}
+
+/// Whether the first state, the class token's, is among those that a text gets.
+bool keeps_first(const JsonObject& config) {
   constexpr const char* key = "vision_feature_select_strategy";
   const std::string strategy = string_or(config, key, "default");
   check(strategy == "default" || strategy == "full", "{}: {} is {}; supported are \"default\" and \"full\"",
@@ -53,13 +60,18 @@ void add_llava_names(std::vector<ParameterSpec>& parameters) {
 
 Eyes make_llava(const JsonObject& config) {
   check_writer(config);
-  const JsonObject vision_config = require_object(config, "vision_config");
+  const JsonObject vision_config = without_pooling(require_object(config, "vision_config"));
   const std::string type = string_or(vision_config, "model_type", "clip_vision_model");
-  check(type == "clip_vision_model", "{}: vision_config is of {}; CLIP's (clip_vision_model) are supported",
-        config.name(), in_quotes(type));
+  check(type == "clip_vision_model" || type == "siglip_vision_model",
+        "{}: vision_config is of {}; clip_vision_model and siglip_vision_model are supported", config.name(),
+        in_quotes(type));
   const VisionConfig vision = VisionConfig::tower(vision_config, type, 0, llava_tower);
   const int64_t layers = feature_layers(config, vision.stack.count);
-  const int64_t front = keeps_class_token(config) ? 0 : vision.picture.front;
+  // Versions of transformers differ in whether the last states are normed.
+  check(type == "clip_vision_model" || layers < vision.stack.count,
+        "{}: vision_feature_layer means SigLIP's last states, which are not supported; others are", config.name());
+  // Of SigLIP, which has no class token, a patch's, as transformers does it.
+  const int64_t front = keeps_first(config) ? 0 : 1;
   const Model text = make_model(config);
   const int64_t width = width_of(text);
   const bool bias = boolean_or(config, "multimodal_projector_bias", true);

@@ -22,7 +22,8 @@ from safetensors.numpy import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import (CLIPImageProcessorPil, CLIPVisionConfig, Idefics3Config, Idefics3ForConditionalGeneration,
                           Idefics3ImageProcessorPil, Idefics3Processor, LlamaConfig, LlavaConfig,
-                          LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast)
+                          LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast, Qwen2Config,
+                          SiglipImageProcessorPil, SiglipVisionConfig)
 
 # As llava-hf/llava-1.5-7b-hf has it.
 LLAVA_TEMPLATE = (
@@ -72,6 +73,20 @@ def llava():
     processor = LlavaProcessor(images, tokenizer(), patch_size=5, vision_feature_select_strategy="default",
                                chat_template=LLAVA_TEMPLATE, num_additional_image_tokens=1)
     return model, processor
+
+
+def llava_siglip():
+    """SigLIP's encoder, all states of the last layer but one, and a Qwen 2."""
+    vision = SiglipVisionConfig(hidden_size=32, intermediate_size=40, num_hidden_layers=3, num_attention_heads=2, image_size=20,
+                                patch_size=5, vision_use_head=False)
+    text = Qwen2Config(vocab_size=264, hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4,
+                       num_key_value_heads=2, max_position_embeddings=256, bos_token_id=1, eos_token_id=2, pad_token_id=4)
+    config = LlavaConfig(vision_config=vision, text_config=text, image_token_index=3, image_seq_length=16,
+                         vision_feature_select_strategy="full")
+    images = SiglipImageProcessorPil(size={"height": 20, "width": 20})
+    processor = LlavaProcessor(images, tokenizer(), patch_size=5, vision_feature_select_strategy="full",
+                               chat_template=LLAVA_TEMPLATE)
+    return LlavaForConditionalGeneration(config), processor
 
 
 def idefics3():
@@ -132,7 +147,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     out = parser.parse_args().out
-    for number, (name, make) in enumerate({"llava": llava, "idefics3": idefics3}.items()):
+    for number, (name, make) in enumerate({"llava": llava, "idefics3": idefics3, "llava_siglip": llava_siglip}.items()):
         torch.manual_seed(number)
         record(out / name, *make())
 
