@@ -121,6 +121,8 @@ TEST_CASE("processors of older folders are told by config.json", "[images]") {
   CHECK(clip.shortest_edge == 12);
   CHECK(clip.crop == ImageSettings::Size{224, 224});
   CHECK(clip.resample == Resample::bicubic);
+  put(folder / "config.json", R"({"model_type": "llava"})");
+  CHECK(ImageProcessor::from_folder(folder.path()).settings().shortest_edge == 12);
   put(folder / "config.json", R"({"model_type": "vit"})");
   const ImageSettings vit = ImageProcessor::from_folder(folder.path()).settings();
   CHECK(vit.size == ImageSettings::Size{12, 12});

@@ -35,6 +35,7 @@ constexpr ProcessorKind kinds[] = {
     {"clip", "CLIP", true, 224, Resample::bicubic, 224, clip_mean, clip_deviation},
     {"siglip", "Siglip", false, 224, Resample::bicubic, 0, halves, halves},
     {"dinov2", "Bit", true, 224, Resample::bicubic, 224, clip_mean, clip_deviation},
+    {"llava", "Llava", true, 224, Resample::bicubic, 224, clip_mean, clip_deviation},
     {"idefics3", "Idefics3", false, 364, Resample::lanczos, 0, halves, halves},
     {"smolvlm", "SmolVLM", false, 364, Resample::lanczos, 0, halves, halves},
 };
