@@ -9,8 +9,6 @@ namespace vkformer {
 
 namespace {
 
-constexpr size_t most_kept = size_t{1} << 30;  // bytes
-
 std::vector<ExampleLength> lengths_of(const PictureExamples& examples, const PictureShape& picture) {
   return std::vector<ExampleLength>(examples.files.size(), {.source = 0, .target = picture.positions()});
 }
@@ -32,14 +30,7 @@ BatchShape PictureData::shape_of(const LengthBatches::Bucket& bucket) const {
 }
 
 std::vector<float> PictureData::patches_in(const std::filesystem::path& file) const {
-  {
-    const std::lock_guard lock(kept_mutex_);
-    if (const auto found = kept_.find(file); found != kept_.end()) return found->second;
-  }
-  std::vector<float> patches = patches_of(processor_.pixels(read_image(file)), picture_);
-  const std::lock_guard lock(kept_mutex_);
-  if ((kept_.size() + 1) * patches.size() * sizeof(float) <= most_kept) kept_.emplace(file, patches);
-  return patches;
+  return kept_.of(file, [&] { return patches_of(processor_.pixels(read_image(file)), picture_); });
 }
 
 DataBatch PictureData::assemble(const BatchShape& shape, Split split, std::span<const uint32_t> examples,

@@ -2,9 +2,8 @@
 // Pictures and their classes, as training data of a model that sees.
 
 #include <filesystem>
-#include <map>
-#include <mutex>
 
+#include "models/data/kept_floats.h"
 #include "models/data/length_data.h"
 #include "models/images/image_processor.h"
 #include "models/model.h"
@@ -35,9 +34,7 @@ class PictureData : public LengthData {
   PictureExamples training_, validation_;
   ImageProcessor processor_;
   PictureShape picture_;
-  /// Of the files that were read, as many as a GiB holds: to decode them takes as long as small models train.
-  mutable std::map<std::filesystem::path, std::vector<float>> kept_;
-  mutable std::mutex kept_mutex_;
+  KeptFloats kept_;
 };
 
 }  // namespace vkformer

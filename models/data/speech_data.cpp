@@ -10,8 +10,6 @@ namespace vkformer {
 
 namespace {
 
-constexpr size_t most_kept_bytes = size_t{1} << 30;
-
 std::vector<ExampleLength> lengths_of(const SpeechExamples& examples) {
   std::vector<ExampleLength> lengths;
   for (const auto& target : examples.targets) lengths.push_back({.source = 0, .target = std::ssize(target)});
@@ -30,21 +28,16 @@ BatchShape SpeechData::shape_of(const LengthBatches::Bucket& bucket) const {
 }
 
 std::vector<float> SpeechData::frames_of(const std::filesystem::path& recording) const {
-  {
-    const std::lock_guard lock(kept_mutex_);
-    if (const auto found = kept_.find(recording); found != kept_.end()) return found->second;
-  }
-  std::vector<float> samples = read_audio(recording, settings_.mel.rate);
-  // Another rate may make a few samples more of what fills the window.
-  if (std::ssize(samples) < settings_.mel.samples() + settings_.mel.hop)
-    samples.resize(std::min(samples.size(), static_cast<size_t>(settings_.mel.samples())));
-  check(std::ssize(samples) <= settings_.mel.samples(),
-        "{}: {:.1f} s are longer than the model's windows of {} s; cut it", recording.string(),
-        static_cast<double>(samples.size()) / static_cast<double>(settings_.mel.rate), settings_.mel.chunk_seconds);
-  std::vector<float> frames = log_mel(samples, settings_.mel);
-  const std::lock_guard lock(kept_mutex_);
-  if ((kept_.size() + 1) * frames.size() * sizeof(float) <= most_kept_bytes) kept_.emplace(recording, frames);
-  return frames;
+  return kept_.of(recording, [&] {
+    std::vector<float> samples = read_audio(recording, settings_.mel.rate);
+    // Another rate may make a few samples more of what fills the window.
+    if (std::ssize(samples) < settings_.mel.samples() + settings_.mel.hop)
+      samples.resize(std::min(samples.size(), static_cast<size_t>(settings_.mel.samples())));
+    check(std::ssize(samples) <= settings_.mel.samples(),
+          "{}: {:.1f} s are longer than the model's windows of {} s; cut it", recording.string(),
+          static_cast<double>(samples.size()) / static_cast<double>(settings_.mel.rate), settings_.mel.chunk_seconds);
+    return log_mel(samples, settings_.mel);
+  });
 }
 
 DataBatch SpeechData::assemble(const BatchShape& shape, Split split, std::span<const uint32_t> examples,

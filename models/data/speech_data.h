@@ -2,10 +2,9 @@
 // Recordings and what is said in them, as training data of Whisper: each is one window of the encoder.
 
 #include <filesystem>
-#include <map>
-#include <mutex>
 
 #include "models/audio/mel_settings.h"
+#include "models/data/kept_floats.h"
 #include "models/data/length_data.h"
 
 namespace vkformer {
@@ -35,10 +34,7 @@ class SpeechData : public LengthData {
 
   SpeechExamples training_, validation_;
   Settings settings_;
-  /// Of the recordings that were read, as many as a GiB holds: to decode and to transform them takes as long as small
-  /// models train.
-  mutable std::map<std::filesystem::path, std::vector<float>> kept_;
-  mutable std::mutex kept_mutex_;
+  KeptFloats kept_;
 };
 
 }  // namespace vkformer
