@@ -5,11 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "models/data/labelled_rows.h"
+#include "models/data/shapes.h"
 #include "models/data/token_texts.h"
 #include "models/embedding/pair_scale.h"
 #include "models/families/registry.h"
 #include "models/families/vision/position_grid.h"
 #include "models/families/vision/two_towers.h"
+#include "models/images/image_file.h"
+#include "models/images/image_writer.h"
 #include "models/images/patches.h"
 #include "runtime/check.h"
 #include "tests/file_helpers.h"
@@ -90,7 +94,8 @@ TEST_CASE("what a config of a model that sees can't say is refused", "[pictures]
   CHECK_THAT(refused("image_size", {6, 6, 6}), ContainsSubstring("a height and a width"));
   CHECK_THAT(refused("num_channels", 1), ContainsSubstring("num_channels 1"));
   CHECK_THAT(refused("num_attention_heads", 5), ContainsSubstring("not a multiple"));
-  CHECK_THAT(refused("architectures", {"ViTForMaskedImageModeling"}), ContainsSubstring("ViTForMaskedImageModeling"));
+  CHECK_THAT(refused("architectures", nlohmann::json::array({"ViTForMaskedImageModeling"})),
+             ContainsSubstring("ViTForMaskedImageModeling"));
 }
 
 TEST_CASE("a text is filled up with what counts", "[pictures]") {
@@ -109,4 +114,33 @@ TEST_CASE("a tower has its own parameters, stored as the whole's", "[pictures]")
   CHECK(texts.fill == 1);
   CHECK(scores_pairs(whole));
   CHECK_THAT(error_of([&] { picture_tower(pictures); }), ContainsSubstring("two towers"));
+}
+
+TEST_CASE("pictures of shapes follow from the seed and their number", "[pictures]") {
+  const ShapePicture picture = draw_shape(1, 7);
+  CHECK(picture.image.rgb == draw_shape(1, 7).image.rgb);
+  CHECK(picture.image.rgb != draw_shape(2, 7).image.rgb);
+  CHECK(picture.image.rgb.size() == 3 * shape_pixels * shape_pixels);
+  std::vector<int> drawn(std::size(shape_names));
+  for (uint64_t i = 0; i < 100; ++i) {
+    const ShapePicture one = draw_shape(1, i);
+    ++drawn[one.shape];
+    // The ground, which no shape reaches at the edge, is dark.
+    for (size_t at = 0; at < 3 * shape_pixels; ++at) CHECK(one.image.rgb[at] < 96 + 24);
+  }
+  CHECK(std::ranges::min(drawn) > 10);
+}
+
+TEST_CASE("rows of pictures name files beside them", "[pictures]") {
+  const TemporaryFolder folder;
+  write_png(folder.path() / "a.png", draw_shape(1, 0).image);
+  CHECK(read_image(folder.path() / "a.png").rgb == draw_shape(1, 0).image.rgb);
+  const std::string rows = (folder.path() / "rows.csv").string();
+  const LabelledRows read = read_labelled_pictures("label,image\ncat,a.png\n", rows);
+  CHECK(read.rows.front().first == (folder.path() / "a.png").string());
+  CHECK(read.rows.front().label == "cat");
+  CHECK_THAT(error_of([&] { read_labelled_pictures("label,image\ncat,b.png\n", rows); }),
+             ContainsSubstring("rows.csv:2: there is no picture"));
+  CHECK_THAT(error_of([&] { read_labelled_pictures("label,text\ncat,a.png\n", rows); }),
+             ContainsSubstring("none of \"image\""));
 }

@@ -39,6 +39,9 @@ std::vector<std::string> usual_targets(const std::string& family) {
       {"camembert", {"query", "value"}},
       {"electra", {"query", "value"}},
       {"albert", {"query", "value"}},
+      {"vit", {"query", "value"}},
+      {"deit", {"query", "value"}},
+      {"dinov2", {"query", "value"}},
       {"deberta-v2", {"query_proj", "value_proj"}},
       {"distilbert", {"q_lin", "v_lin"}},
       // Not PEFT's: other encoders; layers without attention, too, and those of latent attention.

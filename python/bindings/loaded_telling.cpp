@@ -19,12 +19,17 @@ namespace {
 
 void check_positions(int64_t of_a_batch) { check(of_a_batch > 0, "batch_tokens must be at least 1"); }
 
+void check_reads(const Model& model) {
+  check(!model.sees(), "this {} model sees pictures; the command's classify and embed show them to it", model.family);
+}
+
 std::string place_of(size_t text) { return fmt::format("text {}", text); }
 
 }  // namespace
 
 Floats LoadedModel::embed(const std::vector<std::string>& texts, bool query, int64_t batch_positions) {
   const Running running(session());
+  check_reads(model());
   check_positions(batch_positions);
   const EmbeddingRecipe& recipe = texts_->recipe();
   const Tokenizer& tokenizer = texts_->tokenizer();
@@ -69,6 +74,7 @@ std::vector<std::vector<float>> LoadedModel::class_logits(const TokenTexts& text
 
 Floats LoadedModel::classify(const std::vector<TextOrPair>& texts, int64_t batch_positions) {
   const Running running(session());
+  check_reads(model());
   check(classifies(model()), "this {} model gives no class of a text", model().family);
   check_positions(batch_positions);
   const Tokenizer& tokenizer = texts_->tokenizer();
@@ -84,6 +90,7 @@ Floats LoadedModel::classify(const std::vector<TextOrPair>& texts, int64_t batch
 Floats LoadedModel::classify_among(const std::vector<std::string>& texts, const Candidates& candidates,
                                    int64_t batch_positions) {
   const Running running(session());
+  check_reads(model());
   check(classifies(model()), "this {} model gives no class of a text", model().family);
   check_positions(batch_positions);
   const auto entailment = EntailmentClasses::of(labels(), "this model");

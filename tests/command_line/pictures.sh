@@ -23,6 +23,7 @@ for towers in clip siglip; do
   cp -r "$fixtures/$towers" $towers
   cp tokens/tokenizer*.json $towers
 done
+refuse 2 "name their files" "$vkformer" classify clip -p "the fox"
 refuse 1 "has no classes of its own; name some: --candidates" "$vkformer" classify clip red.png
 accept "$vkformer" classify clip red.png blue.png --candidates "fox,the dog" -q --dtype f16
 accept "$vkformer" classify clip red.png blue.png --candidates "fox,the dog" -q
@@ -72,6 +73,12 @@ accept "$vkformer" train --resume --out eye --iterations 6
 accept "$vkformer" train --from "$fixtures/dinov2" --pictures shapes/train.jsonl --out fine --iterations 2 --batch 4
 accept "$vkformer" classify fine red.png -q
 accept "$vkformer" evaluate eye --pictures shapes/test.jsonl
+accept "$vkformer" train --from "$fixtures/vit" --pictures shapes/train.jsonl --lora r=2 --out lora --iterations 2 --batch 4
+accept "$vkformer" classify "$fixtures/vit" --adapter lora red.png -q
+cp out of_adapter
+accept "$vkformer" convert "$fixtures/vit" merged --merge lora
+accept "$vkformer" classify merged red.png -q
+cut -f 1 out | cmp -s - <(cut -f 1 of_adapter) || fail "a merged adapter's classes: $(cat out of_adapter)"
 printf 'file,label\nred.png,LABEL_0\nblue.png,LABEL_2\n' >rows_of_three.csv
 accept "$vkformer" evaluate "$fixtures/dinov2" --pictures rows_of_three.csv
 printf 'image,label\nred.png,a\nnone.png,b\n' >rows.csv

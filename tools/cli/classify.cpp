@@ -72,7 +72,7 @@ void classify(ClassifyFlags flags) {
   if (!flags.pictures.empty()) return classify_pictures(flags, folder);
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
-  check_reads_lines(model, flags.model, "classify");
+  check_reads_lines(model, flags.model, "classify", !model.sees());
   check(classifies(model), "{} is a {} model that gives no class of a text; train one with --labels", flags.model,
         model.family);
   const JsonObject config = JsonObject::make(*model.config, flags.model);

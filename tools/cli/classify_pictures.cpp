@@ -48,9 +48,12 @@ void classify_pictures(const ClassifyFlags& flags, const std::filesystem::path& 
   const auto store = load_store(*backend, model, weights, flags.common.quiet, adapter.get());
   const auto workspace = backend->make_workspace();
   std::vector<std::vector<float>> vectors;
-  if (towers)
+  std::optional<PairScale> scale;
+  if (towers) {
+    scale.emplace(model, *store);
     vectors = text_vectors(*backend, reading, folder, store, workspace,
                            claims_of(flags.hypothesis.value_or("This is a photo of {}."), flags.candidates));
+  }
   const std::vector<std::string> names =
       towers ? flags.candidates : classes_of(JsonObject::make(*model.config, flags.model), 1);
   PictureLogits logits(*backend, seeing, store, workspace);
@@ -61,7 +64,7 @@ void classify_pictures(const ClassifyFlags& flags, const std::filesystem::path& 
               if (towers) {
                 std::vector<double> cosines;
                 for (const auto& vector : vectors) cosines.push_back(similarity(of_length_one(row), vector));
-                shares = PairScale(model, *store).probabilities(cosines);
+                shares = scale->probabilities(cosines);
               } else {
                 shares = model.task == Task::score ? sigmoids_of(row) : softmax_of(row);
               }

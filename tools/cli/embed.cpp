@@ -16,6 +16,7 @@
 #include "tools/cli/picture_input.h"
 #include "tools/cli/profile.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/text_vectors.h"
 #include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
@@ -61,7 +62,7 @@ void embed(const EmbedFlags& flags) {
   if (!flags.pictures.empty()) return embed_pictures(flags, folder);
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_embed(folder, flags.dtype, adapter.get());
-  check_reads_lines(model, flags.model, "embed");
+  check_reads_lines(model, flags.model, "embed", model.reads_ids());
   const bool tower = model.task == Task::vector;
   if (tower && !flags.pooling.empty())
     throw UsageError(fmt::format("--pooling: {} makes vectors in its own way", flags.model));
@@ -69,9 +70,10 @@ void embed(const EmbedFlags& flags) {
   const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter.get())).tokenizer();
   int64_t most = model.context > 0 ? model.context : usual_positions;
   if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);
+  const auto fill = fill_of(model, folder, tokenizer);
   const auto add = [&](TokenTexts& texts, const std::string& text, const std::string& place) {
     texts.add(tokenizer, recipe.lower_case ? lower_case(text) : text, {}, most, place);
-    if (model.fill >= 0) texts.fill_last(static_cast<int32_t>(model.fill), model.context);
+    if (fill) texts.fill_last(*fill, model.context);
   };
   const auto add_line = [&](TextsPiece& piece, const std::string& line, const std::string& place) {
     add(piece.tokens, recipe.text_prefix + line, place);

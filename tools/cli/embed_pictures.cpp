@@ -30,9 +30,6 @@ void print_nearest(const EmbedFlags& flags, const Embeddings& embeddings, const 
       print("{:.4f}\t{}\n", cosines[i], flags.pictures[i]);
 }
 
-/// What the vectors of pictures are made with: a tower, or a model without its classes.
-Model model_that_sees(const Model& model) { return has_two_towers(model) ? picture_tower(model) : model; }
-
 }  // namespace
 
 void embed_pictures(const EmbedFlags& flags, const std::filesystem::path& folder) {
@@ -45,7 +42,7 @@ void embed_pictures(const EmbedFlags& flags, const std::filesystem::path& folder
   const Model model = model_to_see(folder, flags.dtype, adapter.get());
   const ImageProcessor processor = picture_processor(model, folder, flags.model);
   const bool towers = has_two_towers(model);
-  const Model seeing = model_that_sees(model), reading = towers ? text_tower(model) : Model();
+  const Model seeing = towers ? picture_tower(model) : model, reading = towers ? text_tower(model) : Model();
   std::vector<std::string> files = flags.pictures;
   // What only sees is asked by a picture.
   if (flags.query && !towers) files.push_back(*flags.query);

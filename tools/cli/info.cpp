@@ -95,8 +95,8 @@ ordered_json describe_config(const JsonObject& config) {
   add_sizes(json, "", out["sizes"]);
   // Of two towers.
   for (const auto& [key, whose] : {std::pair("vision_config", "pictures' "), {"text_config", "texts' "}})
-    if (const auto part = json.find(key); part != json.end() && part->is_object())
-      add_sizes(*part, whose, out["sizes"]);
+    if (json.contains(key) && json[key].is_object())
+      add_sizes(json[key], whose, out["sizes"]);
   // Nemotron-H's newer files name its layers instead.
   if (const auto kinds = json.find("layers_block_type"); kinds != json.end() && kinds->is_array())
     out["sizes"]["layers"] = kinds->size();

@@ -6,6 +6,7 @@
 #include "models/images/patches.h"
 #include "runtime/check.h"
 #include "tools/cli/end_signals.h"
+#include "tools/cli/output.h"
 
 namespace vkformer {
 
@@ -20,8 +21,8 @@ ImageProcessor picture_processor(const Model& model, const std::filesystem::path
   return processor;
 }
 
-void check_reads_lines(const Model& model, const std::string& given, const char* verb) {
-  if (model.reads_ids()) return;
+void check_reads_lines(const Model& model, const std::string& given, const char* verb, bool reads) {
+  if (reads) return;
   throw UsageError(fmt::format("{} is a {} model, which sees pictures; name their files: {} MODEL cat.jpg", given,
                                model.family, verb));
 }
@@ -35,12 +36,13 @@ void see_files(PictureLogits& logits, const Model& model, const ImageProcessor& 
   for (size_t first = 0; first < files.size(); first += most) {
     std::vector<std::vector<float>> batch;
     for (size_t i = first; i < std::min(first + most, files.size()); ++i) {
-      check_no_end_asked("");
+      check_no_end_asked(fmt::format("seen: {} of {}", first, counted(std::ssize(files), "picture")).c_str());
       batch.push_back(patches_of(processor.pixels(read_image(files[i])), model.picture));
     }
     auto rows = logits.of(batch);
     progress.add(batch.size());
     for (size_t i = 0; i < rows.size(); ++i) take(first + i, std::move(rows[i]));
+    check_output();
   }
   progress.clear();
 }

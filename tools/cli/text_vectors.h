@@ -5,9 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "models/data/token_texts.h"
 #include "models/model.h"
 
 namespace vkformer {
+
+/// The id that fills texts of the tower up to its context, where Model::fill says that one does: the padding that the
+/// tokenizer's settings in `folder` name, which transformers takes, or else the config's.
+std::optional<int32_t> fill_of(const Model& tower, const std::filesystem::path& folder, const Tokenizer& tokenizer);
 
 /// Of length 1, in the order of the texts, which are cut to the context. `tower`: of Task::vector, its tokenizer in
 /// `folder`, its parameters in `store`. Throws Error for a text without tokens.

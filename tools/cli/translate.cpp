@@ -70,6 +70,7 @@ void translate(GenerateFlags flags) {
   check(model.has_encoder(), "translate needs an encoder-decoder that writes, {} is a {} model; use {}", flags.model,
         model.family,
         model.generates()   ? "generate"
+        : model.sees()      ? "classify or embed"
         : classifies(model) ? "classify"
                             : "fill, tag or answer");
   check_reads_text(model, flags.model);

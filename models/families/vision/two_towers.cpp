@@ -26,8 +26,12 @@ Towers towers_of(const JsonObject& json) {
   const bool clip = require_string(json, "model_type") == "clip";
   architecture_of(json, {clip ? "CLIPModel" : "SiglipModel"});
   const int64_t projection = clip ? integer_or(json, "projection_dim", 512, 1, most_width) : 0;
-  const auto part = [&](const char* key) {
-    return json.has(key) ? require_object(json, key) : JsonObject::make(nlohmann::json::object(), json.name());
+  // Older files have a second object for each, whose keys count.
+  const auto part = [&](const std::string& key) {
+    nlohmann::json whole = nlohmann::json::object();
+    for (const std::string& name : {key, key + "_dict"})
+      if (json.has(name)) whole.update(require_object(json, name).value());
+    return JsonObject::make(std::move(whole), fmt::format("{}, {}", json.name(), key));
   };
   const Towers towers{
       VisionConfig::tower(part("vision_config"), clip ? "clip_vision_model" : "siglip_vision_model", projection),
