@@ -250,7 +250,8 @@ TEST_CASE("of a model that also sees, the part that writes is run", "[config][de
   untied["text_config"]["tie_word_embeddings"] = false;
   untied["tie_word_embeddings"] = true;
   CHECK(model_of(untied).config->at("tie_word_embeddings") == true);
-  check_refused({{"model_type", "gemma3"}, {"text_config", vision}}, "model_type 'gemma3' is not supported");
+  const json unknown = {{"model_type", "timm_wrapper"}};
+  check_refused({{"model_type", "gemma3"}, {"text_config", unknown}}, "model_type 'gemma3' is not supported");
 }
 
 TEST_CASE("wrong configs of decoders name the file and the key", "[config][decoder]") {

@@ -359,6 +359,7 @@ TEST_CASE("every family names the keys of its dropout", "[config]") {
     const std::string fixture = entry.path().filename();
     INFO(fixture);
     const Model model = model_of(fixture_config(fixture));
+    if (model.task == Task::match) continue;  // which is not trained
     CHECK_FALSE(model.dropout_keys.empty());
     // A key that the family does not read would be accepted with any value, and would not be written.
     for (const std::string& key : model.dropout_keys) {

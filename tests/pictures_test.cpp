@@ -116,6 +116,14 @@ TEST_CASE("a tower has its own parameters, stored as the whole's", "[pictures]")
   CHECK_THAT(error_of([&] { picture_tower(pictures); }), ContainsSubstring("two towers"));
 }
 
+TEST_CASE("a whole's config keeps what its towers do not know, and older keys count", "[pictures]") {
+  nlohmann::json config = *load_model(std::filesystem::path(VKFORMER_FIXTURES) / "clip").config;
+  CHECK(config.at("text_config").at("eos_token_id").get<int>() == 60);
+  config["vision_config_dict"] = {{"intermediate_size", 5}};
+  const Model changed_model = made(config);
+  CHECK(changed_model.config->at("vision_config").at("intermediate_size").get<int>() == 5);
+}
+
 TEST_CASE("pictures of shapes follow from the seed and their number", "[pictures]") {
   const ShapePicture picture = draw_shape(1, 7);
   CHECK(picture.image.rgb == draw_shape(1, 7).image.rgb);

@@ -59,6 +59,12 @@ std::vector<std::string> names_of_verbs(const CLI::App& app) {
   return names;
 }
 
+/// "numbers, tones and shapes", with `last` before the last one of several.
+std::string enumerated(const std::vector<std::string>& names, const char* last) {
+  if (names.size() < 2) return fmt::format("{}", fmt::join(names, ""));
+  return fmt::format("{}{}{}", fmt::join(names.begin(), names.end() - 1, ", "), last, names.back());
+}
+
 }  // namespace
 
 std::string see_help(const CLI::App& verb) { return fmt::format("see '{} --help'", command_of(verb)); }
@@ -67,7 +73,7 @@ std::string about_unknown_verb(const CLI::App& app, const std::string& given) {
   const std::vector<std::string> names = names_of_verbs(app);
   if (app.get_parent() != nullptr)
     return fmt::format("{} has no verb {}; it has {}; {}", app.get_name(), in_quotes(given, 60),
-                       fmt::join(names, " and "), see_help(app));
+                       enumerated(names, " and "), see_help(app));
   std::string meant = name_of_foreign_verb(given);
   if (meant.empty()) meant = nearest_name(given, names);
   return fmt::format("there is no verb {}{} {}", in_quotes(given, 60), did_you_mean(meant), see_help(app));
@@ -89,7 +95,7 @@ std::string what_is_wrong(const CLI::App& verb, const CLI::ParseError& error) {
   if (!below.empty() && !unknown.empty() && !unknown.front().starts_with('-'))
     return about_unknown_verb(verb, unknown.front());
   if (!below.empty() && unknown.empty())
-    return fmt::format("which verb of {}? {}; {}", verb.get_name(), fmt::join(below, " or "), see_help(verb));
+    return fmt::format("which verb of {}? {}; {}", verb.get_name(), enumerated(below, " or "), see_help(verb));
   const auto option = std::ranges::find_if(unknown, [](const std::string& word) { return word.starts_with("-"); });
   if (option != unknown.end()) return about_unknown(verb, *option);
   if (!unknown.empty()) return about_unknown(verb, unknown.front());

@@ -22,36 +22,39 @@ struct Towers {
   TextTowerConfig texts;
 };
 
+/// The config of a tower. Older files have a second object for each, whose keys count.
+JsonObject part_of(const JsonObject& json, const std::string& key) {
+  nlohmann::json whole = nlohmann::json::object();
+  for (const std::string& name : {key, key + "_dict"})
+    if (json.has(name)) whole.update(require_object(json, name).value());
+  return JsonObject::make(std::move(whole), fmt::format("{}, {}", json.name(), key));
+}
+
 Towers towers_of(const JsonObject& json) {
   const bool clip = require_string(json, "model_type") == "clip";
   architecture_of(json, {clip ? "CLIPModel" : "SiglipModel"});
   const int64_t projection = clip ? integer_or(json, "projection_dim", 512, 1, most_width) : 0;
-  // Older files have a second object for each, whose keys count.
-  const auto part = [&](const std::string& key) {
-    nlohmann::json whole = nlohmann::json::object();
-    for (const std::string& name : {key, key + "_dict"})
-      if (json.has(name)) whole.update(require_object(json, name).value());
-    return JsonObject::make(std::move(whole), fmt::format("{}, {}", json.name(), key));
-  };
   const Towers towers{
-      VisionConfig::tower(part("vision_config"), clip ? "clip_vision_model" : "siglip_vision_model", projection),
-      TextTowerConfig::tower(part("text_config"), clip ? "clip_text_model" : "siglip_text_model", projection)};
+      VisionConfig::tower(part_of(json, "vision_config"), clip ? "clip_vision_model" : "siglip_vision_model",
+                          projection),
+      TextTowerConfig::tower(part_of(json, "text_config"), clip ? "clip_text_model" : "siglip_text_model", projection)};
   const int64_t width = clip ? projection : towers.pictures.stack.width;
   check(towers.texts.projection == width, "{}: vectors of texts have {} numbers, those of pictures {}", json.name(),
         towers.texts.projection, width);
   return towers;
 }
 
-nlohmann::json config_of(const Towers& towers, bool clip) {
+/// `read`: what it was made of, whose other keys (ids of special tokens) stay.
+nlohmann::json config_of(const Towers& towers, bool clip, const JsonObject& read) {
   nlohmann::json json = {{"model_type", clip ? "clip" : "siglip"},
                          {"architectures", {clip ? "CLIPModel" : "SiglipModel"}},
                          {"torch_dtype", "float32"}};
   if (clip) json["projection_dim"] = towers.pictures.projection;
   for (const auto& [key, part] :
        {std::pair("vision_config", towers.pictures.to_json()), {"text_config", towers.texts.to_json()}}) {
-    json[key] = part;
-    json[key].erase("architectures");
-    json[key].erase("torch_dtype");
+    json[key] = part_of(read, key).value();
+    json[key].update(part);
+    for (const char* of_the_whole : {"architectures", "dtype", "torch_dtype"}) json[key].erase(of_the_whole);
   }
   return json;
 }
@@ -111,7 +114,7 @@ Model make_two_towers(const JsonObject& json) {
     const Value read = unit(texts.head(graph, pass, texts.hidden(graph, pass)));
     return matmul(graph, seen, read, {.transpose_b = true});
   };
-  model.config = std::make_shared<const nlohmann::json>(config_of(towers, clip));
+  model.config = std::make_shared<const nlohmann::json>(config_of(towers, clip, json));
   return model;
 }
 
