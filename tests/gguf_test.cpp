@@ -43,15 +43,17 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
              ContainsSubstring("which layers have no rotary positions"));
   CHECK_THAT(error_of([&] { write_fixture(folder, "falcon_new", "f32"); }),
              ContainsSubstring("can't say \"bias\" true"));
+  CHECK_THAT(error_of([&] { write_fixture(folder, "gpt_bigcode_heads", "f32"); }),
+             ContainsSubstring("can't say \"multi_query\" false"));
   for (const char* fixture :
-       {"llama",      "mistral",    "qwen2",       "gpt2",      "gpt_neox",   "bert_cls",    "gpt_neox_sequential",
-        "t5",         "t5_v11",     "qwen3",       "olmo2",     "phi3",       "qwen3_moe",   "nemotron_h_latent",
-        "llama_yarn", "phi3_long",  "phi3_short",  "gemma",     "gemma2",     "gemma3",      "falcon_grouped",
-        "mixtral",    "granite",    "olmoe",       "qwen2_moe", "olmo3",      "phi",         "nemotron_h_moe",
-        "starcoder2", "stablelm",   "olmo",        "gpt_oss",   "exaone4",    "glm4",        "llama_linear",
-        "cohere",     "cohere2",    "ernie4_5",    "arcee",     "ministral3", "seed_oss",    "ernie4_5_moe",
-        "bloom",      "qwen3_5",    "qwen3_5_moe", "lfm2_moe",  "glm4_moe",   "deepseek_v2", "deepseek_v3",
-        "qwen3_next", "granitemoe", "falcon"}) {
+       {"llama",      "mistral",    "qwen2",       "gpt2",        "gpt_neox",   "bert_cls",    "gpt_neox_sequential",
+        "t5",         "t5_v11",     "qwen3",       "olmo2",       "phi3",       "qwen3_moe",   "nemotron_h_latent",
+        "llama_yarn", "phi3_long",  "phi3_short",  "gemma",       "gemma2",     "gemma3",      "falcon_grouped",
+        "mixtral",    "granite",    "olmoe",       "qwen2_moe",   "olmo3",      "phi",         "nemotron_h_moe",
+        "starcoder2", "stablelm",   "olmo",        "gpt_oss",     "exaone4",    "glm4",        "llama_linear",
+        "cohere",     "cohere2",    "ernie4_5",    "arcee",       "ministral3", "seed_oss",    "ernie4_5_moe",
+        "bloom",      "qwen3_5",    "qwen3_5_moe", "lfm2_moe",    "glm4_moe",   "deepseek_v2", "deepseek_v3",
+        "qwen3_next", "granitemoe", "falcon",      "gpt_bigcode", "mpt"}) {
     INFO(fixture);
     const auto file = write_fixture(folder, fixture, "f32");
     const Model before = load_model(fixtures / fixture), after = load_model(file);
@@ -76,6 +78,9 @@ TEST_CASE("a folder, a GGUF file and the folder again are one model", "[gguf]") 
     }
     // What a file can't say has its usual value: dropout, and how a training would begin.
     json said = *before.config, read = *after.config;
+    if (name == "mpt")  // kept of a folder, for others to read
+      for (const char* key : {"attn_impl", "attn_uses_sequence_id", "dtype", "model_type", "prefix_lm", "qk_ln"})
+        said["attn_config"].erase(key);
     for (const auto& [key, value] : read.items())
       if (key.find("drop") == key.npos && key != "initializer_range" && key != "initializer_factor" &&
           key != "bos_token_id" && key != "eos_token_id") {

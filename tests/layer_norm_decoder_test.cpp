@@ -103,6 +103,13 @@ TEST_CASE("what a decoder with LayerNorm does not do is refused by its key", "[l
   says("gptj", {{"rotary_dim", nullptr}}, "rotary_dim null");
   says("gptj", {{"rotary_dim", 3}}, "rotary_dim 3");
   says("gptj", {{"rotary_dim", 8}}, "rotary_dim");
+  says("codegen", {{"rotary_dim", nullptr}}, "rotary_dim null");
+  says("codegen", {{"n_head", 2}}, "n_head 2 is not a multiple of 4");
+  says("gpt_bigcode", {{"add_cross_attention", true}}, "add_cross_attention");
+  says("xglm", {{"layerdrop", 0.1}}, "layerdrop");
+  says("xglm", {{"pad_token_id", 2}}, "pad_token_id must be 0 or 1");
+  says("xglm", {{"add_cross_attention", true}}, "add_cross_attention");
+  says("biogpt", {{"activation_dropout", 0.1}}, "activation_dropout");
   says("bloom", {{"apply_residual_connection_post_layernorm", true}}, "apply_residual_connection_post_layernorm");
   says("bloom", {{"n_inner", 18}}, "n_inner 18");
   says("falcon", {{"alibi", true}}, "alibi");
@@ -125,6 +132,26 @@ TEST_CASE("what a decoder with LayerNorm does not do is refused by its key", "[l
   groups(R"([[["global"]]])", "attention_types has");
   groups(R"([[[], 9000000000000000000]])", "attention_types has");
   groups(R"("global")", "attention_types must name");
+}
+
+TEST_CASE("what an MPT does not do is refused by its key", "[layer_norm_decoder]") {
+  const auto says = [](const nlohmann::json& changes, const std::string& word) {
+    check_refused(fixture_config("mpt", changes), word);
+  };
+  says({{"no_bias", false}}, "no_bias false");
+  says({{"expansion_ratio", 3}}, "expansion_ratio 3");
+  says({{"norm_type", "rmsnorm"}}, "norm_type \"rmsnorm\"");
+  says({{"logit_scale", "inv_sqrt_d_model"}}, "logit_scale");
+  for (const char* key : {"qk_ln", "prefix_lm", "attn_uses_sequence_id"}) says({{"attn_config", {{key, true}}}}, key);
+  says({{"attn_config", {{"alibi", false}}}}, "alibi false");
+  says({{"attn_config", {{"clip_qkv", 6}}}}, "clip_qkv");
+  says({{"attn_config", {{"attn_type", "multiquery_attention"}}}}, "attn_type \"multiquery_attention\"");
+  says({{"attn_config", {{"attn_pdrop", 1}}}}, "attn_pdrop");
+}
+
+TEST_CASE("MosaicML's own name of an MPT means the same", "[layer_norm_decoder]") {
+  const nlohmann::json own = fixture_config("mpt", {{"architectures", {"MPTForCausalLM"}}});
+  CHECK(*model_of(own).config == *model_of(fixture_config("mpt", nlohmann::json::object())).config);
 }
 
 TEST_CASE("layers of GPT-Neo have a window where the config says so, or every other one", "[layer_norm_decoder]") {
@@ -170,6 +197,9 @@ TEST_CASE("decoders with LayerNorm tell texts apart by a head on their last stat
                                                      {"starcoder2", "Starcoder2", 18},
                                                      {"gptj", "GPTJ", 18},
                                                      {"falcon", "Falcon", 18},
+                                                     {"gpt_bigcode", "GPTBigCode", 18},
+                                                     {"mpt", "Mpt", 18},
+                                                     {"biogpt", "BioGpt", 18},
                                                      {"bloom", "Bloom", 18},
                                                      {"stablelm", "StableLm", 24}}) {
     INFO(fixture);
@@ -184,15 +214,34 @@ TEST_CASE("decoders with LayerNorm tell texts apart by a head on their last stat
 }
 
 TEST_CASE("a config of a decoder with LayerNorm is written as it was read", "[layer_norm_decoder]") {
-  for (const char* fixture : {"gpt_neox", "gpt_neox_sequential", "opt", "opt_after", "gpt_neo", "phi", "starcoder2",
-                              "gptj", "stablelm", "olmo", "bloom", "falcon", "falcon_new", "falcon_grouped"}) {
+  for (const char* fixture : {"gpt_neox",
+                              "gpt_neox_sequential",
+                              "opt",
+                              "opt_after",
+                              "gpt_neo",
+                              "phi",
+                              "starcoder2",
+                              "gptj",
+                              "stablelm",
+                              "olmo",
+                              "bloom",
+                              "falcon",
+                              "falcon_new",
+                              "falcon_grouped",
+                              "codegen",
+                              "gpt_bigcode",
+                              "gpt_bigcode_heads",
+                              "mpt",
+                              "xglm",
+                              "biogpt"}) {
     INFO(fixture);
     const nlohmann::json read = fixture_config(fixture, nlohmann::json::object());
     const nlohmann::json written = *model_of(read).config;
     for (const auto& [key, value] : read.items()) {
       INFO(key);
       // Of Falcon's older form the heads of keys are not what that key says.
-      if (key != "dtype" && key != "hidden_act" && key != "attention_types" && key != "num_kv_heads")
+      const bool renamed = key == "hidden_act" || (key == "activation_function" && value == "gelu_pytorch_tanh");
+      if (key != "dtype" && !renamed && key != "attention_types" && key != "num_kv_heads")
         CHECK(written.at(key) == value);
     }
     CHECK(*model_of(written).config == written);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/families/bert/bert.h"
+#include "models/families/biogpt/biogpt.h"
 #include "models/families/bloom/bloom.h"
 #include "models/families/cohere/cohere.h"
 #include "models/families/decoder_head.h"
@@ -19,6 +20,7 @@
 #include "models/families/glm/glm.h"
 #include "models/families/glm4_moe/glm4_moe.h"
 #include "models/families/gpt2/gpt2.h"
+#include "models/families/gpt_bigcode/gpt_bigcode.h"
 #include "models/families/gpt_neo/gpt_neo.h"
 #include "models/families/gpt_neox/gpt_neox.h"
 #include "models/families/gpt_oss/gpt_oss.h"
@@ -30,6 +32,7 @@
 #include "models/families/ministral3/ministral3.h"
 #include "models/families/mixtral/mixtral.h"
 #include "models/families/modern_bert/modern_bert.h"
+#include "models/families/mpt/mpt.h"
 #include "models/families/nanochat/nanochat.h"
 #include "models/families/nemotron_h/nemotron_h.h"
 #include "models/families/olmo/olmo.h"
@@ -51,6 +54,7 @@
 #include "models/families/vision/text_tower.h"
 #include "models/families/vision/two_towers.h"
 #include "models/families/vision/vision.h"
+#include "models/families/xglm/xglm.h"
 #include "models/families/xlnet/xlnet.h"
 #include "models/model_files.h"
 #include "models/quantised/quantisation.h"
@@ -76,7 +80,11 @@ const Family families[] = {
     {{"gpt_neo"}, make_gpt_neo},
     {{"phi"}, make_phi},
     {{"starcoder2"}, make_starcoder2},
-    {{"gptj"}, make_gptj},
+    {{"gptj", "codegen"}, make_gptj},
+    {{"gpt_bigcode"}, make_gpt_bigcode},
+    {{"mpt"}, make_mpt},
+    {{"xglm"}, make_xglm},
+    {{"biogpt"}, make_biogpt},
     {{"falcon"}, make_falcon},
     {{"llama", "mistral", "qwen2", "arcee"}, make_llama},
     {{"ministral3"}, make_ministral3},

@@ -80,6 +80,21 @@ void read_falcon(const GgufSettings& settings, json& config) {
   config["num_ln_in_parallel_attn"] = is_new ? json(two_norms ? 2 : 1) : json();
 }
 
+void read_starcoder(const GgufSettings& settings, json&) {
+  constexpr const char* key = "attention.head_count_kv";
+  check(settings.has(key) && settings.integer(key) == 1, "{}: key {} must be 1; nothing else is supported",
+        settings.shards().name(), settings.name(key));
+}
+
+void read_mpt(const GgufSettings& settings, json& config) {
+  json& attention = config["attn_config"];
+  const bool falls = settings.has("attention.max_alibi_bias") && settings.number("attention.max_alibi_bias") > 0;
+  attention = {{"alibi", falls}};
+  if (falls) attention["alibi_bias_max"] = settings.number("attention.max_alibi_bias");
+  if (settings.has("attention.clamp_kqv") && settings.number("attention.clamp_kqv") > 0)
+    attention["clip_qkv"] = settings.number("attention.clamp_kqv");
+}
+
 struct Reader {
   std::string_view architecture;
   void (*read)(const GgufSettings&, json& config);
@@ -124,6 +139,8 @@ constexpr Reader readers[] = {{"gpt-oss", read_gpt_oss},
                               {"gpt2", read_gpt2},
                               {"gptneox", read_gpt_neox},
                               {"falcon", read_falcon},
+                              {"starcoder", read_starcoder},
+                              {"mpt", read_mpt},
                               {"bert", read_bert},
                               {"nomic-bert", read_nomic_bert},
                               {"olmo", read_decoder},

@@ -55,6 +55,17 @@ void add_falcon(GgufPairs& pairs, const std::string& prefix, const json& config)
   add_turned(pairs, prefix, config, 1);
 }
 
+void add_starcoder(GgufPairs& pairs, const std::string& prefix, const json&) {
+  pairs.add_integer(prefix + "attention.head_count_kv", 1);
+}
+
+void add_mpt(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  const json& attention = config.at("attn_config");
+  check(attention.at("softmax_scale").is_null(), "a GGUF file of architecture mpt can't say \"softmax_scale\"");
+  pairs.add_integer(prefix + "feed_forward_length", 4 * integer_in(config, "d_model"));
+  pairs.add_number(prefix + "attention.max_alibi_bias", attention.at("alibi_bias_max").get<float>());
+}
+
 /// Phi and StarCoder2.
 void add_biased_decoder(GgufPairs& pairs, const std::string& prefix, const json& config) {
   add_turned(pairs, prefix, config, config.value("partial_rotary_factor", 1.0));
@@ -133,6 +144,8 @@ constexpr Adder adders[] = {{"gpt-oss", add_gpt_oss},
                             {"gpt2", add_gpt2},
                             {"gptneox", add_gpt_neox},
                             {"falcon", add_falcon},
+                            {"starcoder", add_starcoder},
+                            {"mpt", add_mpt},
                             {"bert", add_bert},
                             {"nomic-bert", add_nomic_bert},
                             {"olmo", add_olmo},

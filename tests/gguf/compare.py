@@ -24,7 +24,7 @@ from tokenizers import Tokenizer
 # Largest error of logits where it is not 1e-5: llama.cpp looks GELU up in a table of f16, of which scores that no root
 # divides (T5's, Gemma 4's) make more, and by which a mixture may take other experts.
 limits = {"t5-narrow": 1e-5, "t5": 5e-3, "gemma4_moe": 3e-1, "gemma4": 6e-3,
-          **dict.fromkeys(("gemma", "gpt2", "gpt_neox", "falcon", "bert"), 2e-3)}
+          **dict.fromkeys(("gemma", "gpt2", "gpt_neox", "gpt_bigcode", "mpt", "falcon", "bert"), 2e-3)}
 # Transformers scale what goes into the head of the first T5 by the root of its width, llama.cpp does not.
 scales = {"t5-narrow": 96**0.5}
 

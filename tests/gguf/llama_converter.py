@@ -34,6 +34,8 @@ def with_older_keys(*arguments, **options):
         settings["rotary_pct"] = settings["rope_parameters"]["partial_rotary_factor"]
     if settings.get("model_type") == "falcon" and not settings["new_decoder_architecture"]:
         del settings["num_kv_heads"]  # which is nobody's: released files don't have it
+    if settings.get("model_type") == "mpt":
+        settings["architectures"] = ["MPTForCausalLM"]  # as MosaicML's own files have it
     if settings.get("model_type") == "nemotron_h":
         settings["norm_eps"] = settings["layer_norm_epsilon"]
     if settings.get("model_type") == "nemotron_h" and "moe" not in settings["layers_block_type"]:

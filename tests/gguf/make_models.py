@@ -221,6 +221,12 @@ def main():
         save(f"gpt_neox-{size}", t.GPTNeoXForCausalLM(t.GPTNeoXConfig(
             vocab_size=700, hidden_size=width, intermediate_size=inner, num_hidden_layers=4, num_attention_heads=heads,
             max_position_embeddings=256, bos_token_id=0, eos_token_id=0)), "gpt2", bytes_alone)
+        save(f"gpt_bigcode-{size}", t.GPTBigCodeForCausalLM(t.GPTBigCodeConfig(
+            vocab_size=700, n_positions=256, n_embd=width, n_layer=4, n_head=heads, n_inner=4 * width, bos_token_id=0,
+            eos_token_id=0)), "gpt2", bytes_alone)
+        save(f"mpt-{size}", t.MptForCausalLM(t.MptConfig(
+            vocab_size=700, max_seq_len=256, d_model=width, n_layers=4, n_heads=heads, bos_token_id=0, eos_token_id=0,
+            attn_config=dict(alibi_bias_max=8 if size == "wide" else 16))), "gpt2", bytes_alone)
         for kind, form in (("falcon", {}), ("falcon_grouped", dict(num_kv_heads=kv, num_ln_in_parallel_attn=1)),
                            ("falcon_new", dict(num_kv_heads=kv))):
             save(f"{kind}-{size}", t.FalconForCausalLM(t.FalconConfig(

@@ -1,8 +1,8 @@
 """What make_cases.py makes: one entry a case. Sizes are odd on purpose: nothing may depend on a multiple of 4 or 8."""
-from case_recipes import (albert, apart, bart, bart_classifier, bert, bloom, classifier, deberta, distilbert, electra, falcon,
-                          gemma4, gpt2, gpt_neo, gpt_neox, gptj, llama, m2m_100, marian, mbart, modernbert, mpnet,
-                          nemotron_h, nomic_bert, opt, pegasus, phi3, pictures, qwen3_5, qwen3_5_moe, roberta,
-                          rotary, t5, text_tower, two_towers, vaswani, whisper, xlnet)
+from case_recipes import (albert, apart, bart, bart_classifier, bert, biogpt, bloom, classifier, codegen, deberta,
+                          distilbert, electra, falcon, gemma4, gpt2, gpt_bigcode, gpt_neo, gpt_neox, gptj, llama, m2m_100,
+                          marian, mbart, modernbert, mpnet, mpt, nemotron_h, nomic_bert, opt, pegasus, phi3, pictures,
+                          qwen3_5, qwen3_5_moe, roberta, rotary, t5, text_tower, two_towers, vaswani, whisper, xglm, xlnet)
 
 
 def case(what, seed, seq, recipe, **more):
@@ -91,6 +91,15 @@ SMALL = {
                                   num_ln_in_parallel_attn=1)),
     "gptj": case("one norm for attention and feed-forward, rotary of neighbours on 4 of 6 columns, biases of the "
                  "feed-forward and the head", 107, 13, gptj(2, 18, 3, 19, 61, 24, rotary_dim=4)),
+    "codegen": case("GPT-J's layers, queries, values and keys in one tensor of four pieces", 151, 13,
+                    codegen(1, 32, 8, 19, 61, 24, rotary_dim=2)),
+    "gpt_bigcode": case("GPT-2 with one head of keys for all of queries", 152, 13, gpt_bigcode(2, 18, 3, 19, 61, 24)),
+    "gpt_bigcode_heads": case("a head of keys for each of queries, scores that are not scaled", 153, 13,
+                              gpt_bigcode(1, 18, 3, 19, 61, 24, multi_query=False, scale_attn_weights=False)),
+    "mpt": case("scores that fall with the distance, not as steeply as usual, no biases", 154, 13,
+                mpt(2, 18, 3, 61, 24, alibi_bias_max=4)),
+    "xglm": case("sinusoids from position 2 on, embeddings times sqrt(C)", 155, 13, xglm(2, 18, 3, 19, 61, 24)),
+    "biogpt": case("learned positions from row 2 on, embeddings times sqrt(C)", 156, 13, biogpt(2, 18, 3, 19, 61, 24)),
     "stablelm": case("LLaMA with LayerNorm, rotary on a quarter of each head, biases of queries, keys and values", 108,
                      13, rotary("stablelm", "StableLmForCausalLM", 1, 24, 3, 19, 61, 32, num_key_value_heads=1,
                                 use_qkv_bias=True, rope_parameters=dict(rope_type="default", rope_theta=10000.0,

@@ -25,7 +25,10 @@ NO_DROPOUT["qwen2_moe"] = NO_DROPOUT["olmo3"] = NO_DROPOUT["gpt_oss"] = NO_DROPO
 NO_DROPOUT["opt"] = dict(dropout=0.0, attention_dropout=0.0)
 NO_DROPOUT["gpt_neo"] = dict(resid_dropout=0.0, embed_dropout=0.0, attention_dropout=0.0, classifier_dropout=0.0)
 NO_DROPOUT["starcoder2"] = dict(residual_dropout=0.0, embedding_dropout=0.0, attention_dropout=0.0)
-NO_DROPOUT["gptj"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+NO_DROPOUT["gptj"] = NO_DROPOUT["codegen"] = NO_DROPOUT["gpt_bigcode"] = dict(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0)
+NO_DROPOUT["mpt"] = {}
+NO_DROPOUT["xglm"] = dict(dropout=0.0, attention_dropout=0.0)
+NO_DROPOUT["biogpt"] = dict(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
 NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
             "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next",
@@ -201,6 +204,30 @@ def gptj(*sizes, **more):
     case.update(family="gptj", architecture="GPTJForCausalLM", embedding=0.5)
     case["config"].update(more)
     return case
+
+
+def codegen(*sizes, **more):
+    return dict(gptj(*sizes, **more), family="codegen", architecture="CodeGenForCausalLM")
+
+
+def gpt_bigcode(*sizes, **more):
+    return dict(gptj(*sizes, **more), family="gpt_bigcode", architecture="GPTBigCodeForCausalLM")
+
+
+def mpt(layers, width, heads, vocab, positions, **attention):
+    return dict(rotary("mpt", "MptForCausalLM", layers, width, heads, 0, vocab, positions), config=dict(
+        n_layers=layers, d_model=width, n_heads=heads, max_seq_len=positions, attn_config=attention, bos_token_id=1,
+        eos_token_id=2, pad_token_id=0))
+
+
+def xglm(layers, width, heads, inner, vocab, positions):
+    return dict(rotary("xglm", "XGLMForCausalLM", layers, width, heads, inner, vocab, positions), embedding=0.2,
+                config=dict(num_layers=layers, d_model=width, attention_heads=heads, ffn_dim=inner,
+                            max_position_embeddings=positions, bos_token_id=1, eos_token_id=2, pad_token_id=0))
+
+
+def biogpt(*sizes):
+    return dict(rotary("biogpt", "BioGptForCausalLM", *sizes), embedding=0.2)
 
 
 def bart(encoder, decoder, width, heads, inner, vocab, positions):

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 import transformers
 from torch.overrides import TorchFunctionMode
+from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
 
 import vaswani
 
@@ -47,6 +48,11 @@ def build(config, architecture, weights, dtype=torch.float64):
             if getattr(config, "scale_decoder_outputs", None) is False:
                 # T5 v1.1 has a head of its own; recent versions tie it until they meet one in a checkpoint.
                 model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+    if architecture.startswith("Mpt"):
+        # transformers takes 8 for it whatever a config says; MosaicML's own code does not.
+        most = config.attn_config.alibi_bias_max
+        model.transformer.build_mpt_alibi_tensor = (
+            lambda heads, length, device: build_mpt_alibi_tensor(heads, length, most, device))
     for module in model.modules():
         if "Sinusoidal" in type(module).__name__:
             module.requires_grad_(False)

@@ -39,12 +39,12 @@ const std::vector<SizeRow> size_rows = {
     {"encoder layers", {"encoder_layers"}},
     {"decoder layers", {"decoder_layers", "num_decoder_layers"}},
     {"width", {"hidden_size", "n_embd", "n_embed", "d_model", "dim"}},
-    {"heads", {"num_attention_heads", "n_head", "n_heads", "num_heads"}},
+    {"heads", {"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"}},
     {"encoder heads", {"encoder_attention_heads"}},
     {"decoder heads", {"decoder_attention_heads"}},
     {"key-value heads", {"num_key_value_heads"}},
     {"head width", {"head_dim", "d_kv", "d_head"}},
-    {"feed-forward", {"intermediate_size", "n_inner", "d_ff", "d_inner", "hidden_dim"}},
+    {"feed-forward", {"intermediate_size", "n_inner", "d_ff", "d_inner", "hidden_dim", "ffn_dim"}},
     {"encoder feed-forward", {"encoder_ffn_dim"}},
     {"decoder feed-forward", {"decoder_ffn_dim"}},
     {"experts", {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}},
@@ -52,7 +52,7 @@ const std::vector<SizeRow> size_rows = {
     {"feed-forward of an expert", {"moe_intermediate_size"}},
     {"feed-forward of the shared expert", {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size"}},
     {"vocabulary", {"vocab_size"}},
-    {"context", {"max_position_embeddings", "n_positions"}}};
+    {"context", {"max_position_embeddings", "n_positions", "seq_length", "max_seq_len"}}};
 
 /// "1,234,567 (1.23 M)"
 std::string count_text(int64_t count) {

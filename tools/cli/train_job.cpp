@@ -76,7 +76,8 @@ void check_changes(const TrainFlags& flags, const nlohmann::json& made,
 
 /// Which key of a config says how many positions there are; "": none.
 std::string key_of_positions(const nlohmann::json& config) {
-  for (const char* key : {"n_positions", "max_position_embeddings", "seq_length", "max_target_positions"})
+  for (const char* key :
+       {"n_positions", "max_position_embeddings", "seq_length", "max_seq_len", "max_target_positions"})
     if (config.contains(key) && config[key].is_number_integer()) return key;
   return "";
 }

@@ -1,6 +1,7 @@
 #pragma once
 // GPT-J (Wang and Komatsuzaki 2021): attention and feed-forward side by side behind one norm, rotary positions that
-// turn neighbouring columns of a part of each head.
+// turn neighbouring columns of a part of each head. CodeGen (Nijkamp et al. 2022): the same, with queries, values and
+// keys in one tensor of four pieces.
 
 #include "models/model.h"
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "models/families/decoder_head.h"
+#include "models/families/encoder_decoder/encoder_decoder.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/relative_bias/relative_bias.h"
@@ -18,8 +19,9 @@ namespace vkformer {
 namespace {
 
 using Block = LayerNormDecoder::Block;
+using Fused = LayerNormDecoder::Fused;
 
-constexpr const char* rotary_table = "rotary.table";
+constexpr const char *rotary_table = "rotary.table", *sinusoid_table = "positions.table";
 /// The joint tensor of an attention's input projections.
 constexpr std::string_view joint_qkv = "qkv_proj";
 /// A table of one token, zeros, as are all that it lacks: positions alone are looked up beside it.
@@ -28,16 +30,16 @@ constexpr const char* blank_table = "positions.blank";
 /// Of ALiBi: what a score loses by its distance, [positions, H], and which row a distance has.
 constexpr const char *bias_table = "alibi.table", *bias_rows = "alibi.rows";
 
-/// How steeply the scores of each head fall: 2^(-8 h / H) for H a power of two; for others those of the power below it,
-/// and every second of twice as many.
-std::vector<double> slopes_of(int64_t heads) {
+/// How steeply the scores of each head fall: 2^(-least h / H) for H a power of two; for others those of the power below
+/// it, and every second of twice as many.
+std::vector<double> slopes_of(int64_t heads, double least) {
   int64_t power = 1;
   while (2 * power <= heads) power *= 2;
   std::vector<double> slopes;
   for (int64_t h = 1; h <= power; ++h)
-    slopes.push_back(std::exp2(-8.0 * static_cast<double>(h) / static_cast<double>(power)));
+    slopes.push_back(std::exp2(-least * static_cast<double>(h) / static_cast<double>(power)));
   for (int64_t h = 1; std::ssize(slopes) < heads; h += 2)
-    slopes.push_back(std::exp2(-4.0 * static_cast<double>(h) / static_cast<double>(power)));
+    slopes.push_back(std::exp2(-least / 2 * static_cast<double>(h) / static_cast<double>(power)));
   return slopes;
 }
 
@@ -61,7 +63,9 @@ class LayerNormBuilder {
   }
 
  private:
-  Value norm(Value x, const std::string& name) { return layers_.layer_norm(x, name, decoder_.epsilon); }
+  Value norm(Value x, const std::string& name) {
+    return layers_.layer_norm(x, name, decoder_.epsilon, decoder_.norm_bias);
+  }
 
   Value embed() {
     const Value tokens =
@@ -91,12 +95,17 @@ class LayerNormBuilder {
   /// The pass's rows of a table, with those of their positions where there are learned ones.
   Value look_up(Value table, bool positions) {
     const Pass& pass = layers_.pass();
-    if (!positions || !decoder_.names.positions) return embedding(layers_.graph(), table, pass.ids);
-    return embedding(layers_.graph(), table, pass.ids,
-                     {.position_table = layers_.tensor(join_names(decoder_.names.positions, "weight"),
-                                                       {decoder_.first_position + decoder_.context, decoder_.width}),
-                      .position = pass.first(),
-                      .first_position = decoder_.first_position});
+    EmbeddingOptions options{.scale = decoder_.embedding_scale};
+    const int64_t rows = decoder_.first_position + decoder_.context;
+    if (positions && decoder_.names.positions)
+      options.position_table = layers_.tensor(join_names(decoder_.names.positions, "weight"), {rows, decoder_.width});
+    if (positions && decoder_.sinusoids)
+      options.position_table = layers_.constant(sinusoid_table, {rows, decoder_.width});
+    if (options.position_table) {
+      options.position = pass.first();
+      options.first_position = decoder_.first_position;
+    }
+    return embedding(layers_.graph(), table, pass.ids, options);
   }
 
   Value block(Value x, int64_t layer) {
@@ -136,23 +145,27 @@ class LayerNormBuilder {
   /// The heads of q, of k and of v, one after the other.
   Value project(Value x, const std::string& name) {
     const int64_t D = decoder_.head_width, H = decoder_.heads, groups = decoder_.kv_heads;
-    const int64_t columns = (H + 2 * groups) * D, queries = H / groups * D;
+    const int64_t columns = (H + 2 * groups) * D;
     const char* fused = decoder_.names.fused;
     Value qkv = layers_.linear(x, join_names(name, fused ? fused : joint_qkv), columns, {.bias = decoder_.input_bias});
-    if (!fused || groups == 1) return qkv;
-    // The file keeps q, k and v of a group together.
+    if (!fused || groups == 1 || decoder_.fused == Fused::parts) return qkv;
+    // The file keeps q, k and v of a group together, or of a quarter of all heads.
     Graph& graph = layers_.graph();
     const Graph::Scope scope(graph, "attention");
     const Shape shape = graph.shape(qkv);
-    if (groups == H) {
+    const bool pieces = decoder_.fused == Fused::pieces;
+    if (groups == H && !pieces) {
       qkv = swap_axes(graph, reshape(graph, qkv, {shape[0], shape[1], H, 3, D}), 2);
       return reshape(graph, qkv, shape);
     }
-    const Value each = reshape(graph, qkv, {shape[0] * shape[1] * groups, queries + 2 * D});
-    const auto part = [&](int64_t first, int64_t count) -> ColumnRange {
-      return {reshape(graph, slice(graph, each, first, count), {shape[0], shape[1], groups * count})};
+    const int64_t count = pieces ? LayerNormDecoder::pieces : groups;
+    const int64_t queries = H / count * D, keys = groups / count * D;
+    const Value each = reshape(graph, qkv, {shape[0] * shape[1] * count, queries + 2 * keys});
+    const auto part = [&](int64_t first, int64_t width) -> ColumnRange {
+      return {reshape(graph, slice(graph, each, first, width), {shape[0], shape[1], count * width})};
     };
-    return join_columns(graph, {part(0, queries), part(queries, D), part(queries + D, D)});
+    const auto behind = [&](int64_t place) { return part(queries + place * keys, keys); };
+    return join_columns(graph, {part(0, queries), behind(pieces ? 1 : 0), behind(pieces ? 0 : 1)});
   }
 
   Value turn(Value qkv) {
@@ -183,13 +196,13 @@ std::vector<ParameterSpec> parameters_of(const LayerNormDecoder& d) {
   ParameterList list(d.deviation);
   list.normal(join_names(names.tokens, "weight"), {d.vocabulary, d.token_width()});
   if (d.tied && !d.classes) list.last().other_names = {join_names(names.head, "weight")};
-  if (names.tokens_norm) list.layer_norm(names.tokens_norm, d.width);
+  if (names.tokens_norm) list.layer_norm(names.tokens_norm, d.width, d.norm_bias);
   if (names.positions) list.normal(join_names(names.positions, "weight"), {d.first_position + d.context, d.width});
   if (d.projects()) list.linear(names.project_in, d.token_width(), d.width, false);
   for (int64_t i = 0; i < std::ssize(d.windows); ++i) {
     const std::string layer = layer_of(d, i), attention = join_names(layer, names.attention);
-    list.layer_norm(join_names(layer, names.first_norm), d.width);
-    if (d.block != Block::one_norm) list.layer_norm(join_names(layer, names.second_norm), d.width);
+    list.layer_norm(join_names(layer, names.first_norm), d.width, d.norm_bias);
+    if (d.block != Block::one_norm) list.layer_norm(join_names(layer, names.second_norm), d.width, d.norm_bias);
     if (names.fused)
       list.linear(join_names(attention, names.fused), d.width, q_width + 2 * kv_width, d.input_bias);
     else
@@ -199,7 +212,7 @@ std::vector<ParameterSpec> parameters_of(const LayerNormDecoder& d) {
     list.linear(join_names(layer, names.inner), d.width, d.inner, d.inner_bias);
     list.linear(join_names(layer, names.outer), d.inner, d.width, d.inner_bias);
   }
-  if (d.ends_with_norm) list.layer_norm(names.last_norm, d.width);
+  if (d.ends_with_norm) list.layer_norm(names.last_norm, d.width, d.norm_bias);
   if (d.projects()) list.linear(names.project_out, d.width, d.token_width(), false);
   if (d.classes)
     add_class_head(list, d.token_width(), *d.classes);
@@ -234,19 +247,27 @@ Model make_layer_norm_decoder(const LayerNormDecoder& decoder, const nlohmann::j
                                  return angles.table(positions, width);
                                }});
   if (decoder.linear_biases) {
-    model.constants.push_back(
-        {bias_table, {{decoder.context, decoder.heads}}, [positions = decoder.context, heads = decoder.heads] {
-           const std::vector<double> slopes = slopes_of(heads);
-           std::vector<float> values;
-           for (int64_t p = 0; p < positions; ++p)
-             for (const double slope : slopes)
-               values.push_back(static_cast<float>(slope * static_cast<double>(p + 1 - positions)));
-           return values;
-         }});
+    model.constants.push_back({bias_table,
+                               {{decoder.context, decoder.heads}},
+                               [positions = decoder.context, heads = decoder.heads, least = decoder.least_slope] {
+                                 const std::vector<double> slopes = slopes_of(heads, least);
+                                 std::vector<float> values;
+                                 for (int64_t p = 0; p < positions; ++p)
+                                   for (const double slope : slopes)
+                                     values.push_back(
+                                         static_cast<float>(slope * static_cast<double>(p + 1 - positions)));
+                                 return values;
+                               }});
     model.constants.push_back({bias_rows, {{decoder.context}, DType::i32}, [positions = decoder.context] {
                                  std::vector<float> rows(static_cast<size_t>(positions));
                                  std::iota(rows.begin(), rows.end(), 0.0f);
                                  return rows;
+                               }});
+  }
+  if (decoder.sinusoids) {
+    const int64_t rows = decoder.first_position + decoder.context;
+    model.constants.push_back({sinusoid_table, {{rows, decoder.width}}, [rows, columns = decoder.width] {
+                                 return sinusoids(EncoderDecoderConfig::Positions::fairseq, rows, columns);
                                }});
   }
   if (decoder.projects() && decoder.names.positions)

@@ -28,7 +28,8 @@ void read_layer_norm_decoder(const JsonObject& json, LayerNormDecoder& d, const 
   d.vocabulary = integer_or(json, "vocab_size", d.vocabulary, 1, int64_t{1} << 24);
   d.context = integer_or(json, keys.context, d.context, 1, int64_t{1} << 24);
   d.width = integer_or(json, keys.width, d.width, 1, most_width);
-  d.inner = integer_or(json, keys.inner, d.inner ? d.inner : 4 * d.width, 1, 4 * most_width);
+  if (d.inner == 0) d.inner = 4 * d.width;
+  if (keys.inner) d.inner = integer_or(json, keys.inner, d.inner, 1, 4 * most_width);
   d.windows.assign(static_cast<size_t>(integer_or(json, keys.layers, std::ssize(d.windows), 1, most_layers)), 0);
   d.heads = integer_or(json, keys.heads, d.heads, 1, most_width);
   d.kv_heads =
@@ -43,7 +44,7 @@ void read_layer_norm_decoder(const JsonObject& json, LayerNormDecoder& d, const 
   check(integer_or(json, "head_dim", d.head_width, 1, most_width) == d.head_width,
         "{}: head_dim {} is not {} / {}, which is {}; that is not supported for {}", json.name(),
         integer_or(json, "head_dim", 0, 1, most_width), keys.width, keys.heads, d.head_width, d.family);
-  d.activation = activation_of(json, keys.activation, std::string(name_of(d.activation)));
+  if (keys.activation) d.activation = activation_of(json, keys.activation, std::string(name_of(d.activation)));
   d.epsilon = keys.epsilon ? number_or(json, keys.epsilon, d.epsilon, 0, 1) : d.epsilon;
   d.deviation = number_or(json, keys.deviation, d.deviation, 0, 10);
   for (const auto& [key, dropout] : dropouts(keys)) d.*dropout = number_or(json, key, d.*dropout, 0, 0.99);
@@ -55,13 +56,13 @@ Model make_layer_norm_decoder(const LayerNormDecoder& d, const LayerNormDecoderK
   json.update(nlohmann::json{{"vocab_size", d.vocabulary},
                              {keys.context, d.context},
                              {keys.width, d.width},
-                             {keys.inner, d.inner},
                              {keys.layers, d.windows.size()},
                              {keys.heads, d.heads},
-                             {keys.activation, name_of(d.activation)},
                              {keys.deviation, d.deviation},
                              {"tie_word_embeddings", d.tied},
                              {"torch_dtype", "float32"}});
+  if (keys.inner) json[keys.inner] = d.inner;
+  if (keys.activation) json[keys.activation] = name_of(d.activation);
   if (keys.kv_heads) json[keys.kv_heads] = d.kv_heads;
   if (keys.epsilon) json[keys.epsilon] = d.epsilon;
   for (const auto& [key, dropout] : dropouts(keys)) json[key] = d.*dropout;

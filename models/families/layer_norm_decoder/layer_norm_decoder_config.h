@@ -12,11 +12,11 @@ struct LayerNormDecoderKeys {
   const char* architecture;  ///< the one of the family that writes text
   const char* context = "max_position_embeddings";
   const char* width = "hidden_size";
-  const char* inner = "intermediate_size";
+  const char* inner = "intermediate_size";  ///< nullptr: `inner` stays
   const char* layers = "num_hidden_layers";
   const char* heads = "num_attention_heads";
   const char* kv_heads = nullptr;
-  const char* activation = "hidden_act";
+  const char* activation = "hidden_act";  ///< nullptr: `activation` stays
   const char* epsilon = "layer_norm_eps";
   const char* deviation = "initializer_range";
   const char* embedding_dropout = nullptr;
