@@ -9,6 +9,7 @@
 #include "models/families/deepseek/deepseek.h"
 #include "models/families/ernie4_5/ernie4_5.h"
 #include "models/families/exaone4/exaone4.h"
+#include "models/families/falcon_h1/falcon_h1.h"
 #include "models/families/gemma/gemma.h"
 #include "models/families/gemma4/gemma4.h"
 #include "models/families/glm/glm.h"
@@ -97,6 +98,8 @@ const Recorded recorded[] = {{"gemma", make_gemma},
                              {"hunyuan_moe", make_hunyuan},
                              {"seed_oss", make_seed_oss},
                              {"nanochat", make_nanochat},
+                             {"falcon_h1", make_falcon_h1},
+                             {"falcon_h1_normed", make_falcon_h1},
                              {"nemotron_h", make_nemotron_h},
                              {"nemotron_h_moe", make_nemotron_h},
                              {"nemotron_h_latent", make_nemotron_h},
@@ -289,6 +292,15 @@ TEST_CASE("wrong configs of decoders name the file and the key", "[config][decod
   says("granite4_mamba", {{"mamba_d_head", 8}}, "6 heads of 8 (mamba_n_heads, mamba_d_head) are not");
   says("granite4_mamba", {{"mamba_n_groups", 4}}, "mamba_n_heads 6 is not a multiple of mamba_n_groups 4");
   says("granite4_mamba", {{"time_step_limit", {0.0, 0.1}}}, "time_step_limit is not supported");
+  says("falcon_h1", {{"mamba_d_head", 4}}, "6 heads of 4 (mamba_n_heads, mamba_d_head) are not the 30 columns");
+  says("falcon_h1", {{"mamba_n_groups", 4}}, "mamba_n_heads 6 is not a multiple of mamba_n_groups 4");
+  says("falcon_h1", {{"projectors_bias", true}}, "projectors_bias must be what mamba_proj_bias is");
+  says("falcon_h1", {{"ssm_multipliers", {1, 1, 1, 1}}}, "ssm_multipliers must be a list of 5 numbers");
+  says("falcon_h1", {{"mlp_multipliers", {0, 1}}}, "mlp_multipliers must be a list of 2 numbers");
+  says("falcon_h1", {{"hidden_act", "gelu"}}, "hidden_act must be silu");
+  says("falcon_h1", {{"mlp_bias", true}}, "mlp_bias is not supported beside a factor 0.7");
+  says("falcon_h1", {{"attention_bias", true}}, "attention_bias is not supported beside a factor 0.8");
+  says("falcon_h1_normed", {{"ssm_in_multiplier", 2}}, "mamba_proj_bias is not supported beside a factor 2");
   says("nemotron_h", {{"layers_block_type", {"mamba", "conv"}}},
        "layers_block_type must name \"mamba\" or \"attention\"");
   says("nemotron_h", {{"layers_block_type", nullptr}, {"hybrid_override_pattern", "M-X"}},

@@ -122,6 +122,8 @@ const std::map<std::string, int> cases = {
     {"mpt", 30},
     {"xglm", 51},
     {"biogpt", 52},
+    {"falcon_h1", 51},
+    {"falcon_h1_normed", 44},
     {"gemma4", 55},
     {"gemma4_small", 95},
     {"gemma4_moe", 39},

@@ -169,9 +169,9 @@ TEST_CASE("prompts in several runs give what they give in one", "[generation][de
   const auto backend = make_backend("");
   const std::vector<Ids> given{{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8},
                                {2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4}};
-  for (const std::string name :
-       {"gpt2", "llama_yarn", "mistral", "gpt_neox", "gemma3", "gemma4_small", "phi3_long", "qwen3_moe", "opt_after",
-        "gpt_neo", "phi", "gptj", "qwen3_5", "granite4_mamba", "glm4_moe_lite", "nemotron_h_moe", "falcon_new"}) {
+  for (const std::string name : {"gpt2", "llama_yarn", "mistral", "gpt_neox", "gemma3", "gemma4_small", "phi3_long",
+                                 "qwen3_moe", "opt_after", "gpt_neo", "phi", "gptj", "qwen3_5", "granite4_mamba",
+                                 "glm4_moe_lite", "nemotron_h_moe", "falcon_new", "falcon_h1"}) {
     INFO(name);
     const Model model = fixture_model(name);
     std::vector<std::vector<float>> found;

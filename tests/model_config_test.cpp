@@ -53,6 +53,7 @@ TEST_CASE("every family refuses the architectures of others", "[config]") {
                                                         {"mpt", "MptModel"},
                                                         {"xglm", "XGLMModel"},
                                                         {"biogpt", "BioGptForTokenClassification"},
+                                                        {"falcon_h1", "FalconForCausalLM"},
                                                         {"llama", "LlamaForTokenClassification"},
                                                         {"mistral", "LlamaForCausalLM"},
                                                         {"qwen2", "MistralForCausalLM"},
@@ -340,7 +341,7 @@ TEST_CASE("ids, token types and paddings that a model does not know are refused"
 
   // A state begins anew behind a gap.
   const std::vector<int32_t> gap{1, 1, 1, 1, 0, 1}, one_run{0, 0, 0, 0, 1, 0};
-  for (const std::string fixture : {"qwen3_5", "lfm2", "granite4_mamba", "nemotron_h"}) {
+  for (const std::string fixture : {"qwen3_5", "lfm2", "granite4_mamba", "nemotron_h", "falcon_h1"}) {
     CHECK_THAT(error(fixture, {{"ids", fine}, {"mask", gap}}),
                ContainsSubstring("row 1 of the mask has a 0 at position 1"));
     CHECK(error(fixture, {{"ids", fine}, {"mask", one_run}}) == "");

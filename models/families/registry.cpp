@@ -15,6 +15,7 @@
 #include "models/families/ernie4_5/ernie4_5.h"
 #include "models/families/exaone4/exaone4.h"
 #include "models/families/falcon/falcon.h"
+#include "models/families/falcon_h1/falcon_h1.h"
 #include "models/families/gemma/gemma.h"
 #include "models/families/gemma4/gemma4.h"
 #include "models/families/glm/glm.h"
@@ -99,6 +100,7 @@ const Family families[] = {
     {{"seed_oss"}, make_seed_oss},
     {{"nanochat"}, make_nanochat},
     {{"nemotron_h"}, make_nemotron_h},
+    {{"falcon_h1"}, make_falcon_h1},
     {{"lfm2", "lfm2_moe"}, make_lfm2},
     {{"qwen3"}, make_qwen3},
     {{"gemma", "gemma2", "gemma3_text"}, make_gemma},

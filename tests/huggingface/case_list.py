@@ -1,6 +1,6 @@
 """What make_cases.py makes: one entry a case. Sizes are odd on purpose: nothing may depend on a multiple of 4 or 8."""
 from case_recipes import (albert, apart, bart, bart_classifier, bert, biogpt, bloom, classifier, codegen, deberta,
-                          distilbert, electra, falcon, gemma4, gpt2, gpt_bigcode, gpt_neo, gpt_neox, gptj, llama, m2m_100,
+                          distilbert, electra, falcon, falcon_h1, gemma4, gpt2, gpt_bigcode, gpt_neo, gpt_neox, gptj, llama, m2m_100,
                           marian, mbart, modernbert, mpnet, mpt, nemotron_h, nomic_bert, opt, pegasus, phi3, pictures,
                           qwen3_5, qwen3_5_moe, roberta, rotary, t5, text_tower, two_towers, vaswani, whisper, xglm, xlnet)
 
@@ -236,6 +236,15 @@ SMALL = {
                                          mamba_head_dim=4, n_routed_experts=5, num_experts_per_tok=2,
                                          moe_intermediate_size=7, moe_shared_expert_intermediate_size=13,
                                          moe_latent_size=6)),
+    "falcon_h1": case("attention and Mamba 2 side by side, multipliers of all parts", 157, 13,
+                      falcon_h1(2, 18, 3, 11, 61, 32, mamba_d_ssm=30, mamba_d_head=5, embedding_multiplier=1.5,
+                                lm_head_multiplier=0.6, attention_in_multiplier=0.8, attention_out_multiplier=0.9,
+                                key_multiplier=1.3, mlp_multipliers=[0.7, 1.2], ssm_in_multiplier=1.2,
+                                ssm_multipliers=[0.7, 1.3, 0.9, 1.1, 0.6], ssm_out_multiplier=0.8)),
+    "falcon_h1_normed": case("two groups that are normed apart before their gates, all biases, tied head", 158, 13,
+                             falcon_h1(1, 18, 3, 11, 61, 32, mamba_d_ssm=24, mamba_d_head=4, mamba_n_groups=2,
+                                       mamba_rms_norm=True, attention_bias=True, mlp_bias=True, mamba_proj_bias=True,
+                                       projectors_bias=True, tie_word_embeddings=True)),
     "hunyuan_moe": case("Hunyuan with five experts, two a token, and one that all tokens take; a base of rotary positions "
                         "grown by alpha", 147, 13,
                         rotary("hunyuan_v1_moe", "HunYuanMoEV1ForCausalLM", 2, 18, 3, 7, 61, 32, num_key_value_heads=1,

@@ -33,7 +33,7 @@ NO_DROPOUT["stablelm"] = dict(attention_dropout=0.0, hidden_dropout=0.0)
 for kin in ("olmo", "glm", "glm4", "cohere", "cohere2", "exaone4", "arcee", "ministral3", "hunyuan_v1_dense",
             "nanochat", "granitemoe", "granitemoehybrid", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next",
             "gemma4_text", "glm4_moe", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "nemotron_h",
-            "hunyuan_v1_moe"):
+            "hunyuan_v1_moe", "falcon_h1"):
     NO_DROPOUT[kin] = NO_DROPOUT["llama"]
 for kin in ("vit", "deit", "dinov2", "clip_vision_model", "clip_text_model", "siglip_vision_model", "siglip_text_model"):
     NO_DROPOUT[kin] = {}  # as they are
@@ -172,6 +172,11 @@ def falcon(layers, width, heads, vocab, positions, **more):
         num_hidden_layers=layers, hidden_size=width, num_attention_heads=heads, max_position_embeddings=positions,
         bos_token_id=1, eos_token_id=2, pad_token_id=0,
         **{"rope_parameters": dict(rope_type="default", rope_theta=10000.0), **more}))
+
+
+def falcon_h1(*sizes, **more):
+    return rotary("falcon_h1", "FalconH1ForCausalLM", *sizes, num_key_value_heads=1, mamba_n_heads=6, mamba_d_state=5,
+                  mamba_d_conv=4, mamba_chunk_size=16, rope_parameters=dict(rope_type="default", rope_theta=10000.0), **more)
 
 
 def phi3(*sizes, original, short, long):

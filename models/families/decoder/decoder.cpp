@@ -126,9 +126,12 @@ class Builder {
   Value block(Value x, int64_t layer) {
     const std::string name = layer_name(decoder_, layer);
     const Graph::Scope scope(layers_.graph(), fmt::format("layers.{}", layer));
-    const Mixer mixer = decoder_.layers[static_cast<size_t>(layer)].mixer;
+    const Decoder::Layer& own = decoder_.layers[static_cast<size_t>(layer)];
+    const Mixer mixer = own.mixer;
     const auto attention = [&](Value in, Value residual) {
       const std::string of_mixer = join_names(name, mixer_name(decoder_, mixer));
+      if (own.mamba_beside)
+        residual = mamba(layers_, decoder_, in, join_names(name, mixer_name(decoder_, Mixer::mamba)), layer, residual);
       switch (mixer) {
         case Mixer::latent_attention: return latent_attention(layers_, decoder_, in, of_mixer, layer, residual);
         case Mixer::delta_net: return delta_net(layers_, decoder_, in, of_mixer, layer, residual);
@@ -141,18 +144,18 @@ class Builder {
     };
     const auto inner = [&](Value in, Value residual) {
       const InnerParts parts = inner_parts(decoder_, layer);
-      const Decoder own = with_inner(decoder_, layer);
+      const Decoder wide = with_inner(decoder_, layer);
       if (!parts.mixture.empty() && decoder_.experts.own_norms)
-        return normed_mixture(layers_, own, x, feed_forward(layers_, own, in, parts.feed_forward, {}), name);
+        return normed_mixture(layers_, wide, x, feed_forward(layers_, wide, in, parts.feed_forward, {}), name);
       const Value sum = parts.mixture.empty() ? residual : mixture(layers_, decoder_, in, parts.mixture, residual);
-      return parts.feed_forward.empty() ? sum : feed_forward(layers_, own, in, parts.feed_forward, sum);
+      return parts.feed_forward.empty() ? sum : feed_forward(layers_, wide, in, parts.feed_forward, sum);
     };
     if (decoder_.norms == Norms::parallel) {
       const Value in = norm(x, join_names(name, attention_norms(decoder_).before));
       return inner(in, attention(in, x));
     }
     if (mixer != Mixer::none) x = add_part(x, name, attention_norms(decoder_), attention);
-    if (!decoder_.layers[static_cast<size_t>(layer)].feeds) return x;
+    if (!own.feeds) return x;
     const Value factor = decoder_.layer_scales ? layers_.tensor(name + layer_scale, {1}) : Value{};
     if (!inputs_) return add_part(x, name, feed_forward_norms(decoder_), inner, factor);
     x = add_part(x, name, feed_forward_norms(decoder_), inner);
@@ -176,6 +179,7 @@ class Builder {
 
 void add_mixer(ParameterList& list, const Decoder& d, const Decoder::Layer& layer, const std::string& layer_name) {
   const std::string name = join_names(layer_name, mixer_name(d, layer.mixer));
+  if (layer.mamba_beside) add_mamba(list, d, join_names(layer_name, mixer_name(d, Mixer::mamba)));
   switch (layer.mixer) {
     case Mixer::attention: return add_self_attention(list, d, layer, name);
     case Mixer::latent_attention: return add_latent_attention(list, d, name);
@@ -254,12 +258,14 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   if (!has_gains(decoder) && decoder.query_norms == Decoder::QueryNorms::head)
     add_ones(head_unit_gain, decoder.head_width);
   const auto has = [&](Mixer mixer) { return std::ranges::count(decoder.layers, mixer, &Decoder::Layer::mixer) > 0; };
-  model.recurrent = has(Mixer::delta_net) || has(Mixer::short_convolution) || has(Mixer::mamba);
+  const bool beside = std::ranges::any_of(decoder.layers, &Decoder::Layer::mamba_beside);
+  model.recurrent = has(Mixer::delta_net) || has(Mixer::short_convolution) || has(Mixer::mamba) || beside;
   if (has(Mixer::latent_attention))
     model.forms_keys = [decoder](int64_t rows, int64_t positions, int64_t seen) {
       return forming_pays(decoder, rows, positions, seen);
     };
   if (has(Mixer::delta_net)) std::ranges::copy(delta_net_constants(decoder), std::back_inserter(model.constants));
+  if (has(Mixer::mamba) || beside) std::ranges::copy(mamba_constants(decoder), std::back_inserter(model.constants));
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
   const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });

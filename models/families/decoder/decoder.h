@@ -2,6 +2,8 @@
 // Decoders with rotary positions and gated feed-forward layers, as data: LLaMA (Touvron et al. 2023) and its kin, with
 // Hugging Face's tensor names (linear weights are [out, in]). A family reads its config.json into a Decoder.
 
+#include <array>
+
 #include "models/families/encoder_head.h"
 #include "models/families/rotary.h"
 #include "models/model.h"
@@ -37,6 +39,7 @@ struct Decoder {
     bool feeds = true;  ///< it ends with a feed-forward layer or a mixture, not with its mixer
     int64_t head_width = 0, kv_heads = 0, inner = 0;  ///< where they are not the decoder's
     bool keys_as_values = false;                      ///< its values are projected as its keys are
+    bool mamba_beside = false;                        ///< a state space layer reads what its attention does (Falcon-H1)
     int64_t kv_layer = -1;  ///< the layer before it whose keys and values it sees; -1: it has its own
   };
   /// Feed-forward layers of which each token takes a few.
@@ -98,7 +101,12 @@ struct Decoder {
     int64_t groups = 1, state_width = 256;  ///< heads of a group share their keys and queries, "B" and "C"
     int64_t positions = 4;                  ///< that their convolution sees
     bool convolution_bias = true, bias = false;
-    bool normed_by_group = false;  ///< results of each group are normed by themselves
+    bool normed = true;            ///< results are
+    bool normed_by_group = false;  ///< those of each group by themselves
+    bool normed_first = false;     ///< before they pass the gates, not behind them
+    /// Of gates, values, keys, queries and steps, as they are projected; and of what the layer gives (Falcon-H1).
+    std::array<double, 5> scales = {1, 1, 1, 1, 1};
+    double output_scale = 1;
   };
 
   /// What each layer adds of its tokens alone: a row of a table for each layer, and of the embedding (Gemma 3n and 4,
@@ -127,6 +135,9 @@ struct Decoder {
   double logit_scale = 1;      ///< of logits
   /// Of what attention and feed-forward layers add; of those with norms before them alone, and without shared experts.
   double residual_scale = 1;
+  /// More of them (Falcon-H1): of what attention gives, of gates and what passes them, of what feed-forward layers
+  /// give.
+  double attention_scale = 1, inner_scale = 1, inner_output_scale = 1;
   Gate gate = Gate::silu;
   /// false: feed-forward layers, experts too, have no gate, but the square of relu (So et al. 2021, "Primer").
   bool gated = true;

@@ -7,7 +7,8 @@ namespace {
 /// The activations [.., F].
 Value inner_states(Layers& layers, const Decoder& decoder, Value x, const std::string& name) {
   const auto project = [&](std::string_view part, int64_t columns) {
-    return layers.linear(x, join_names(name, part), columns, {.bias = decoder.inner_bias});
+    return layers.linear(x, join_names(name, part), columns,
+                         {.bias = decoder.inner_bias, .scale = decoder.inner_scale});
   };
   if (decoder.gated) return gated_unit(layers.graph(), decoder.gate, project(decoder.inner_joint, 2 * decoder.inner));
   const Value up = project(decoder.inner_up, decoder.inner);
@@ -19,7 +20,7 @@ Value inner_states(Layers& layers, const Decoder& decoder, Value x, const std::s
 Value feed_forward(Layers& layers, const Decoder& decoder, Value x, const std::string& name, Value residual) {
   return layers.linear(inner_states(layers, decoder, x, name), join_names(name, decoder.inner_down), decoder.width,
                        {.bias = decoder.inner_bias,
-                        .scale = decoder.residual_scale,
+                        .scale = decoder.residual_scale * decoder.inner_output_scale,
                         .dropout = decoder.output_dropout,
                         .residual = residual});
 }

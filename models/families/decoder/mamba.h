@@ -9,6 +9,8 @@ namespace vkformer {
 /// A Mamba 2 layer of x [B, T, C], + residual; the tensors under NAME. Over a pass's cache it goes on from the states
 /// of layer `index`.
 Value mamba(Layers& layers, const Decoder& decoder, Value x, const std::string& name, int64_t index, Value residual);
+/// What it reads beside them.
+std::vector<ConstantSpec> mamba_constants(const Decoder& decoder);
 /// Its parameters.
 void add_mamba(ParameterList& list, const Decoder& decoder, const std::string& name);
 

@@ -48,7 +48,7 @@ class SelfAttention {
     if (gate) attended = gated_unit(layers_.graph(), Gate::sigmoid, gate, attended);
     return layers_.linear(attended, join_names(name_, decoder_.attention_output), decoder_.width,
                           {.bias = decoder_.output_bias,
-                           .scale = decoder_.residual_scale,
+                           .scale = decoder_.residual_scale * decoder_.attention_scale,
                            .dropout = decoder_.output_dropout,
                            .residual = residual});
   }
