@@ -47,7 +47,8 @@ Model make_gpt_bigcode(const JsonObject& json) {
   if (!scaled) d.score_scale = 1;
   check(!boolean_or(json, "add_cross_attention", false), "{}: add_cross_attention is not supported for gpt_bigcode",
         json.name());
-  return make_layer_norm_decoder(d, keys, {{shared_key, shared}, {scale_key, scaled}});
+  return make_layer_norm_decoder(d, keys,
+                                 {{shared_key, shared}, {"num_key_value_heads", d.kv_heads}, {scale_key, scaled}});
 }
 
 }  // namespace vkformer
