@@ -107,6 +107,34 @@ TEST_CASE("Nomic's BERT goes through GGUF files without its head for masked word
                  "no place for tensor \"nomic_bert.pooler.dense.weight\" of a classifier; convert it to a folder"));
 }
 
+TEST_CASE("a Falcon-H1 goes through GGUF files with its factors in its weights", "[gguf]") {
+  const TemporaryFolder folder;
+  const std::filesystem::path fixture = fixtures / "falcon_h1", file = folder / "m.gguf";
+  CHECK_THAT(error_of([&] { write_fixture(folder, "falcon_h1", "f32"); }),
+             ContainsSubstring("can't say \"embedding_multiplier\" 1.5"));
+  const json given = *load_model(fixture).config;
+  json config = given;
+  for (const auto& [key, value] : given.items())
+    if (key.find("multiplier") != key.npos) config.erase(key);
+  const auto write = [&](const json& changed) {
+    const Model model = make_model(JsonObject::make(changed, "config.json"));
+    write_model_as_gguf(file, model, Weights(model.parameters, fixture), fixture, Mixture("f32"));
+    return model;
+  };
+  const Model before = write(config), after = load_model(file);
+  const Weights ours(before.parameters, fixture), theirs(after.parameters, file);
+  CHECK(theirs.extra().empty());
+  for (const ParameterSpec& parameter : before.parameters) {
+    INFO(parameter.name);
+    const std::vector<float> a = ours.read(parameter.name), b = theirs.read(parameter.name);
+    const float most = parameter.name.ends_with("A_log") ? 3e-7f : 0.0f;
+    CHECK(std::ranges::equal(a, b, [&](float x, float y) { return std::abs(x - y) <= most; }));
+  }
+  for (const char* key : {"mamba_d_ssm", "mamba_d_head", "mamba_n_heads", "mamba_n_groups", "mamba_d_state",
+                          "mamba_rms_norm", "head_dim", "ssm_multipliers", "mlp_multipliers"})
+    CHECK(before.config->at(key) == after.config->at(key));
+}
+
 TEST_CASE("rows of queries and keys are where GGUF files have them", "[gguf]") {
   const TemporaryFolder folder;
   const auto file = write_fixture(folder, "llama", "f32");

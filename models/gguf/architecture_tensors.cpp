@@ -20,6 +20,26 @@ std::vector<TensorRow> granite_4_feed_forward() {
           {"blk.{}.ffn_down", granite_4_down}};
 }
 
+/// State spaces beside attention, or between layers of it.
+std::vector<TensorRow> mamba_tensors() {
+  return {{"blk.{}.ssm_in", "model.layers.{}.mamba.in_proj"},
+          {"blk.{}.ssm_conv1d", "model.layers.{}.mamba.conv1d", RowOrder::rows_of_matrices},
+          bare("blk.{}.ssm_dt", "model.layers.{}.mamba.dt_bias", ".bias"),
+          {.gguf = "blk.{}.ssm_a",
+           .hugging_face = "model.layers.{}.mamba.A_log",
+           .order = RowOrder::as_column,
+           .bare = true,
+           .ending = "",
+           .decay = true},
+          {.gguf = "blk.{}.ssm_d",
+           .hugging_face = "model.layers.{}.mamba.D",
+           .order = RowOrder::as_column,
+           .bare = true,
+           .ending = ""},
+          {"blk.{}.ssm_norm", "model.layers.{}.mamba.norm", RowOrder::as_rows},
+          {"blk.{}.ssm_out", "model.layers.{}.mamba.out_proj"}};
+}
+
 /// DeepSeek's, GLM's and ERNIE's, but for what experts are chosen by.
 std::vector<TensorRow> shared_mixtures() {
   return with(expert_tensors(), {{"blk.{}.ffn_gate_shexp", "model.layers.{}.mlp.shared_experts.gate_proj"},
@@ -156,22 +176,17 @@ std::vector<TensorRow> granite_hybrid_tensors() {
                                         {"blk.{}.ffn_up_shexp", granite_4_gates, RowOrder::second_half, 0, router},
                                         {"blk.{}.ffn_down_shexp", granite_4_down, RowOrder::same, 0, router}}),
            granite_4_feed_forward()),
-      {{"blk.{}.ssm_in", "model.layers.{}.mamba.in_proj"},
-       {"blk.{}.ssm_conv1d", "model.layers.{}.mamba.conv1d", RowOrder::rows_of_matrices},
-       bare("blk.{}.ssm_dt", "model.layers.{}.mamba.dt_bias", ".bias"),
-       {.gguf = "blk.{}.ssm_a",
-        .hugging_face = "model.layers.{}.mamba.A_log",
-        .order = RowOrder::as_column,
-        .bare = true,
-        .ending = "",
-        .decay = true},
-       {.gguf = "blk.{}.ssm_d",
-        .hugging_face = "model.layers.{}.mamba.D",
-        .order = RowOrder::as_column,
-        .bare = true,
-        .ending = ""},
-       {"blk.{}.ssm_norm", "model.layers.{}.mamba.norm", RowOrder::as_rows},
-       {"blk.{}.ssm_out", "model.layers.{}.mamba.out_proj"}});
+      mamba_tensors());
+}
+
+std::vector<TensorRow> falcon_h1_tensors() {
+  std::vector<TensorRow> rows = one_norm(llama_tensors());
+  std::ranges::find(rows, "blk.{}.ffn_gate", &TensorRow::gguf)->hugging_face = "model.layers.{}.feed_forward.gate_proj";
+  std::ranges::find(rows, "blk.{}.ffn_up", &TensorRow::gguf)->hugging_face = "model.layers.{}.feed_forward.up_proj";
+  std::ranges::find(rows, "blk.{}.ffn_down", &TensorRow::gguf)->hugging_face = "model.layers.{}.feed_forward.down_proj";
+  std::ranges::find(rows, "output_norm", &TensorRow::gguf)->hugging_face = "model.final_layernorm";
+  return with(with(std::move(rows), mamba_tensors()),
+              {bare("blk.{}.ffn_norm", "model.layers.{}.pre_ff_layernorm.weight", "")});
 }
 
 /// Rows of queries and keys lie as Granite's, by pairs that would turn.

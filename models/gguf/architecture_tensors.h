@@ -47,6 +47,8 @@ std::vector<TensorRow> deepseek_tensors();
 std::vector<TensorRow> granite_tensors();
 std::vector<TensorRow> granite_moe_tensors();
 std::vector<TensorRow> granite_hybrid_tensors();
+/// Falcon-H1's, which are as if its factors were in its weights.
+std::vector<TensorRow> falcon_h1_tensors();
 /// Nemotron-H's, with experts or without.
 std::vector<TensorRow> nemotron_tensors();
 /// Norms of queries and keys, whose gains lack `added`.

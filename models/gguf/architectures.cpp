@@ -269,12 +269,12 @@ std::string_view ending_of(std::string_view tensor) {
 
 std::optional<NamedRow> find_row(const GgufArchitecture& architecture, std::string_view tensor,
                                  std::string_view TensorRow::*name, const std::function<bool(std::string_view)>& has) {
-  const std::string_view ending = ending_of(tensor);
+  const std::string_view ending = ending_of(tensor), whole = tensor;
   tensor.remove_suffix(ending.size());
   const bool in_gguf = name == &TensorRow::gguf;
   for (const TensorRow& row : architecture.tensors) {
-    if (row.bare ? ending != (in_gguf ? row.ending : "") : ending.empty()) continue;
-    auto numbers = match_name(row.*name, tensor);
+    if (row.bare ? in_gguf && ending != row.ending : ending.empty()) continue;
+    auto numbers = match_name(row.*name, row.bare && !in_gguf ? whole : tensor);
     const bool second = !numbers && !in_gguf && !row.second.empty();
     if (second) numbers = match_name(row.second, tensor);
     if (!numbers) continue;

@@ -48,7 +48,7 @@ struct TensorRow {
   RowOrder order = RowOrder::same;
   float added = 0;               ///< to Hugging Face's weights in a GGUF file: 1 for Gemma's norms, whose gains lack it
   std::string_view beside = {};  ///< the row of files that have this tensor, too
-  bool bare = false;             ///< Hugging Face's name has no ending
+  bool bare = false;             ///< Hugging Face's name is as it stands here, without an ending behind it
   std::string_view ending = ".weight";  ///< the file's, of such a name
   bool decay = false;                   ///< a file has -exp of Hugging Face's values
   std::string_view second = {};  ///< of experts: the name of the second half of the rows of each of the file's matrices

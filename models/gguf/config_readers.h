@@ -33,6 +33,6 @@ GgufReader read_olmo2, read_cohere2, read_exaone4, read_mistral3, read_gemma2, r
 // Mixtures of experts.
 GgufReader read_qwen2_moe, read_glm4_moe, read_ernie4_5_moe, read_deepseek2;
 // Decoders whose layers are of unlike kinds.
-GgufReader read_qwen3_5, read_lfm2, read_gemma4, read_granite_hybrid, read_nemotron_h;
+GgufReader read_qwen3_5, read_lfm2, read_gemma4, read_granite_hybrid, read_nemotron_h, read_falcon_h1;
 
 }  // namespace vkformer

@@ -31,7 +31,7 @@ GgufWriter add_decoder, add_granite, add_windowed, add_gemma, add_olmo2, add_exa
     add_gpt_oss, add_smollm3;
 // Mixtures of experts, and decoders whose layers are of unlike kinds.
 GgufWriter add_glm4_moe, add_ernie4_5_moe, add_deepseek2, add_qwen3_next, add_qwen3_5, add_lfm2, add_granite_hybrid,
-    add_lfm2_moe, add_gemma4, add_nemotron_h;
+    add_lfm2_moe, add_gemma4, add_nemotron_h, add_falcon_h1;
 
 /// The divisors of Gemma 4's frequencies.
 std::vector<NamedValues> gemma4_rotary_tensors(const nlohmann::json& config);

@@ -123,6 +123,31 @@ std::vector<GgufArchitecture> decoder_architectures() {
                  {"mamba_conv_bias", {true}},
                  {"mamba_proj_bias", {false}}},
        .tensors = granite_hybrid_tensors()});
+  // What files have is as if all factors were in the weights, and whether state spaces have norms, their tensors say.
+  const auto ones = [](size_t count) { return nlohmann::json(count, 1.0); };
+  all.push_back({.name = "falcon-h1",
+                 .model_types = {"falcon_h1"},
+                 .model_class = "FalconH1ForCausalLM",
+                 .keys = with(llama_keys(), {{"ssm.conv_kernel", "mamba_d_conv"},
+                                             {"ssm.inner_size", "mamba_d_ssm"},
+                                             {"ssm.state_size", "mamba_d_state"},
+                                             {"ssm.group_count", "mamba_n_groups"},
+                                             {"ssm.time_step_rank", "mamba_n_heads"}}),
+                 .fixed = {{"hidden_act", silu},
+                           {"attention_bias", {false}},
+                           {"mlp_bias", {false}},
+                           {"mamba_conv_bias", {true}},
+                           {"mamba_proj_bias", {false}},
+                           {"embedding_multiplier", {1.0}},
+                           {"lm_head_multiplier", {1.0}},
+                           {"key_multiplier", {1.0}},
+                           {"attention_in_multiplier", {1.0}},
+                           {"attention_out_multiplier", {1.0}},
+                           {"ssm_in_multiplier", {1.0}},
+                           {"ssm_out_multiplier", {1.0}},
+                           {"mlp_multipliers", {ones(2)}},
+                           {"ssm_multipliers", {ones(5)}}},
+                 .tensors = falcon_h1_tensors()});
   const std::vector<FixedRow> nemotron_means = {
       {"mlp_hidden_act", {"relu2"}}, {"mamba_hidden_act", silu}, {"use_conv_bias", {true}}, {"use_bias", {false}}};
   all.push_back({.name = "nemotron_h",

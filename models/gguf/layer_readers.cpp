@@ -88,6 +88,12 @@ void read_granite_hybrid(const GgufSettings& settings, json& config) {
       settings.all().boolean_or(settings.name("rope.scaling.finetuned"), true) ? "rope" : "nope";
 }
 
+void read_falcon_h1(const GgufSettings& settings, json& config) {
+  config["mamba_rms_norm"] = settings.has_tensor("blk.0.ssm_norm.weight");
+  config["mamba_norm_before_gate"] = false;
+  read_decoder(settings, config);
+}
+
 /// A layer has heads of keys, a feed-forward layer, or else a state space. One of an architecture without experts says
 /// nothing of them.
 void read_nemotron_h(const GgufSettings& settings, json& config) {

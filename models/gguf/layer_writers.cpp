@@ -100,6 +100,12 @@ void add_granite_hybrid(GgufPairs& pairs, const std::string& prefix, const json&
   pairs.add_boolean(prefix + "rope.scaling.finetuned", config.at("position_embedding_type") == "rope");
 }
 
+void add_falcon_h1(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  check(!config.at("mamba_rms_norm") || !config.at("mamba_norm_before_gate"),
+        "a GGUF file of architecture falcon-h1 can't say \"mamba_norm_before_gate\" true");
+  add_decoder(pairs, prefix, config);
+}
+
 void add_nemotron_h(GgufPairs& pairs, const std::string& prefix, const json& config) {
   const json& kinds = config.at("layers_block_type");
   const bool experts = config.at("model_type") == "nemotron_h_moe";

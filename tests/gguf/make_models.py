@@ -183,6 +183,10 @@ def save_decoders(size, width, inner, heads, kv):
     make("glm4_moe", t.Glm4MoeForCausalLM, t.Glm4MoeConfig, **head, n_routed_experts=6, num_experts_per_tok=3,
          moe_intermediate_size=width, n_shared_experts=2 if narrow else 1, routed_scaling_factor=1.5 if narrow else 1.0,
          first_k_dense_replace=1, use_qk_norm=narrow, attention_bias=True, tie_word_embeddings=False)
+    # Without factors, which files have in their weights.
+    make("falcon_h1", t.FalconH1ForCausalLM, t.FalconH1Config, **head, mamba_d_ssm=2 * width, mamba_n_heads=6 if narrow else 8,
+         mamba_d_head=32 if narrow else 64, mamba_n_groups=1 if narrow else 2, mamba_d_state=16, mamba_rms_norm=not narrow,
+         mamba_norm_before_gate=False)
     # Latent attention. llama.cpp means yarn's two factors to be the same.
     latent = dict(num_key_value_heads=heads, qk_nope_head_dim=32, qk_rope_head_dim=16 if narrow else 32,
                   v_head_dim=64 if narrow else 32, n_routed_experts=6, num_experts_per_tok=3, moe_intermediate_size=width,
