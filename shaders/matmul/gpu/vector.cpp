@@ -40,15 +40,27 @@ int64_t grain_of(DType dtype) {
   return dtype == DType::q2_k || dtype == DType::q3_k ? 64 : 32;
 }
 
+/// Types whose codes lie in several places: their values take more registers than others'.
+bool is_scattered(DType type) {
+  return type == DType::q2_k || type == DType::q3_k || type == DType::q5_k || type == DType::q6_k;
+}
+/// A subgroup so wide has the registers of two (Adreno's).
+bool is_wide(const DeviceFacts& facts) { return facts.roomy_subgroup() >= 128; }
+
+/// Columns of a team for which vendors' compilers find registers beside so many rows (docs/vendors.md).
+uint32_t most_columns(const MatmulProblem& p, const DeviceFacts& facts) {
+  if (is_blocks(p.b_type) && is_wide(facts)) return p.m > 2 || grain_of(p.b_type) == 64 ? 1 : 2;
+  if (is_blocks(p.b_type) && facts.lanes_share_registers() && p.m > 2) return p.m > 4 ? 1 : 2;
+  return p.m > 4 || is_scattered(p.b_type) ? 2 : 4;
+}
+
 /// b transposed: several columns a team spare loads of a, several invocations a column keep the memory busy, with four
-/// loads of 16 bytes each under way. Adreno's subgroups of 128 have no registers for four columns of blocks, and Intel's
-/// none where they meet more than two rows.
+/// loads of 16 bytes each under way.
 void share_transposed(Teams& shared, const MatmulProblem& p, const DeviceFacts& facts, int64_t wanted, bool gated) {
   const int64_t columns = gated ? p.n / 2 : p.n, grain = grain_of(p.b_type);
   const uint32_t least = gated ? 2 : 1;
   const auto invocations = [&] { return p.batch * groups_for(p.n, shared.columns) * shared.team; };
-  const bool roomy = !is_blocks(p.b_type) || (shared.subgroup < 128 && (!facts.lanes_share_registers() || p.m <= 2));
-  shared.columns = p.m <= 4 && columns >= 4 && roomy ? 4 : 2;
+  shared.columns = std::max(std::min(most_columns(p, facts), columns >= 4 ? 4u : 2u), least);
   while (shared.columns > least && invocations() < wanted) shared.columns /= 2;
   while (shared.team < shared.threads && invocations() < wanted && 2 * shared.team * grain <= p.k) shared.team *= 2;
 }
@@ -92,8 +104,10 @@ std::string_view summed_variant_of(const MatmulProblem& p) {
 }  // namespace
 
 bool vector_legal(const MatmulProblem& p, const DeviceFacts& facts) {
-  return !p.transpose_a && p.m <= most_rows && (p.transpose_b || !is_blocks(p.b_type)) && facts.subgroup_shuffle &&
-         facts.largest_group(256) == 256 && facts.shared_memory >= most_sum_bytes + least_normed_bytes + slot_bytes;
+  const bool many_blocks = is_blocks(p.b_type) && is_wide(facts) && p.m > (grain_of(p.b_type) == 64 ? 1 : 4);
+  return !p.transpose_a && p.m <= most_rows && !many_blocks && (p.transpose_b || !is_blocks(p.b_type)) &&
+         facts.subgroup_shuffle && facts.largest_group(256) == 256 &&
+         facts.shared_memory >= most_sum_bytes + least_normed_bytes + slot_bytes;
 }
 
 bool normed_vector_legal(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {
