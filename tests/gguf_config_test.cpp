@@ -153,6 +153,56 @@ TEST_CASE("layers of a Nemotron-H have heads of keys, a feed-forward layer or a 
   CHECK_THAT(error_of([&] { read("nemotron_h_moe"); }), ContainsSubstring("layers with experts stand beside"));
 }
 
+TEST_CASE("how scores of an MPT fall, a GGUF file says, and what bounds its queries is refused", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile whole(write_fixture(folder, "mpt", "f32"));
+  const auto read = [&](std::initializer_list<std::pair<const char*, float>> numbers) {
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", "mpt");
+    for (const auto& [key, value] :
+         {std::pair{"context_length", 24}, {"embedding_length", 18}, {"block_count", 2}, {"attention.head_count", 3}})
+      pairs.add_integer(std::string("mpt.") + key, static_cast<uint32_t>(value));
+    pairs.add_number("mpt.attention.layer_norm_epsilon", 1e-5f);
+    for (const auto& [key, value] : numbers) pairs.add_number(std::string("mpt.attention.") + key, value);
+    return *make_model(JsonObject::make(config_with(folder, pairs, whole), "m.gguf")).config;
+  };
+  CHECK(read({{"max_alibi_bias", 16.0f}, {"clamp_kqv", 0.0f}}).at("attn_config").at("alibi_bias_max") == 16);
+  CHECK_THAT(error_of([&] { read({{"max_alibi_bias", 8.0f}, {"clamp_kqv", 6.0f}}); }), ContainsSubstring("clip_qkv"));
+  CHECK_THAT(error_of([&] { read({{"max_alibi_bias", 0.0f}}); }), ContainsSubstring("alibi false"));
+  json config = *load_model(fixtures / "mpt").config;
+  config["attn_config"]["softmax_scale"] = 0.5;
+  GgufPairs pairs;
+  CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("mpt"), config); }),
+             ContainsSubstring("can't say \"softmax_scale\""));
+}
+
+TEST_CASE("heads of a StarCoder share one of keys in GGUF files", "[gguf]") {
+  const TemporaryFolder folder;
+  const GgufFile whole(write_fixture(folder, "gpt_bigcode", "f32"));
+  for (const uint32_t heads : {0u, 3u}) {
+    GgufPairs pairs;
+    pairs.add_text("general.architecture", "starcoder");
+    for (const auto& [key, value] : {std::pair{"context_length", 24},
+                                     {"embedding_length", 18},
+                                     {"block_count", 2},
+                                     {"feed_forward_length", 19},
+                                     {"attention.head_count", 3}})
+      pairs.add_integer(std::string("starcoder.") + key, static_cast<uint32_t>(value));
+    pairs.add_number("starcoder.attention.layer_norm_epsilon", 1e-5f);
+    if (heads > 0) pairs.add_integer("starcoder.attention.head_count_kv", heads);
+    CHECK_THAT(error_of([&] { config_with(folder, pairs, whole); }),
+               ContainsSubstring("starcoder.attention.head_count_kv must be 1"));
+  }
+}
+
+TEST_CASE("norms before the gates of a Falcon-H1 are refused in GGUF files", "[gguf]") {
+  json config = *load_model(fixtures / "falcon_h1_normed").config;
+  config.update({{"attention_bias", false}, {"mlp_bias", false}, {"mamba_proj_bias", false}});
+  GgufPairs pairs;
+  CHECK_THAT(error_of([&] { add_config(pairs, *find_architecture("falcon-h1"), config); }),
+             ContainsSubstring("can't say \"mamba_norm_before_gate\" true"));
+}
+
 TEST_CASE("what a GGUF file of latent attention says of heads, and of the weights of experts", "[gguf]") {
   const TemporaryFolder folder;
   const GgufFile whole(write_fixture(folder, "deepseek_v3", "f32"));

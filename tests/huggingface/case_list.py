@@ -92,7 +92,7 @@ SMALL = {
     "gptj": case("one norm for attention and feed-forward, rotary of neighbours on 4 of 6 columns, biases of the "
                  "feed-forward and the head", 107, 13, gptj(2, 18, 3, 19, 61, 24, rotary_dim=4)),
     "codegen": case("GPT-J's layers, queries, values and keys in one tensor of four pieces", 151, 13,
-                    codegen(1, 32, 8, 19, 61, 24, rotary_dim=2)),
+                    codegen(1, 48, 8, 19, 61, 24, rotary_dim=4)),
     "gpt_bigcode": case("GPT-2 with one head of keys for all of queries", 152, 13, gpt_bigcode(2, 18, 3, 19, 61, 24)),
     "gpt_bigcode_heads": case("a head of keys for each of queries, scores that are not scaled", 153, 13,
                               gpt_bigcode(1, 18, 3, 19, 61, 24, multi_query=False, scale_attn_weights=False)),
@@ -242,7 +242,7 @@ SMALL = {
                                 key_multiplier=1.3, mlp_multipliers=[0.7, 1.2], ssm_in_multiplier=1.2,
                                 ssm_multipliers=[0.7, 1.3, 0.9, 1.1, 0.6], ssm_out_multiplier=0.8)),
     "falcon_h1_normed": case("two groups that are normed apart before their gates, all biases, tied head", 158, 13,
-                             falcon_h1(1, 18, 3, 11, 61, 32, mamba_d_ssm=24, mamba_d_head=4, mamba_n_groups=2,
+                             falcon_h1(1, 18, 3, 11, 61, 32, mamba_d_ssm=30, mamba_d_head=5, mamba_n_groups=2,
                                        mamba_rms_norm=True, attention_bias=True, mlp_bias=True, mamba_proj_bias=True,
                                        projectors_bias=True, tie_word_embeddings=True)),
     "hunyuan_moe": case("Hunyuan with five experts, two a token, and one that all tokens take; a base of rotary positions "

@@ -1,5 +1,6 @@
 #include "models/families/falcon_h1/falcon_h1.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
