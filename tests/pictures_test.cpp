@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "models/adapters/lora.h"
 #include "models/data/labelled_rows.h"
 #include "models/data/shapes.h"
 #include "models/data/token_texts.h"
@@ -114,6 +115,8 @@ TEST_CASE("a tower has its own parameters, stored as the whole's", "[pictures]")
   CHECK(texts.fill == 1);
   CHECK(scores_pairs(whole));
   CHECK_THAT(error_of([&] { picture_tower(pictures); }), ContainsSubstring("two towers"));
+  whole.adapter = std::make_shared<Adapter>();
+  CHECK_THAT(error_of([&] { text_tower(whole); }), ContainsSubstring("--merge"));
 }
 
 TEST_CASE("a whole's config keeps what its towers do not know, and older keys count", "[pictures]") {

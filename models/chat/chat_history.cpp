@@ -107,11 +107,12 @@ ChatPrompts::ChatPrompts(ChatTemplate chat, nlohmann::ordered_json variables, En
       mark_(std::move(mark)) {}
 
 std::vector<int32_t> ChatPrompts::encoded(const ChatHistory& history, int64_t first) const {
-  nlohmann::ordered_json messages = history.messages(first);
-  if (!mark_.empty()) messages = messages_for(chat_, std::move(messages), mark_);
-  return encode_(
-      chat_.render({.messages = std::move(messages), .add_generation_prompt = true, .variables = variables_}).text,
-      history.pictures(first));
+  return encode_(chat_
+                     .render({.messages = messages_for(chat_, history.messages(first), mark_),
+                              .add_generation_prompt = true,
+                              .variables = variables_})
+                     .text,
+                 history.pictures(first));
 }
 
 std::vector<int32_t> ChatPrompts::of(const ChatHistory& history) {

@@ -30,9 +30,10 @@ MessageContent content_with_pictures(const JsonObject& message) {
 
 nlohmann::ordered_json messages_for(const ChatTemplate& chat, nlohmann::ordered_json messages,
                                     const std::string& mark) {
-  // Nobody else writes these words in quotes.
+  const auto has = [&](const char* words) { return chat.source().find(words) != std::string::npos; };
+  // Nobody else writes the first words in quotes. Without pictures only who takes no plain words needs parts.
   const bool parts =
-      chat.source().find("'image'") != std::string::npos || chat.source().find("\"image\"") != std::string::npos;
+      (has("'image'") || has("\"image\"")) && (!mark.empty() || !(has("is string") || has("is not string")));
   for (nlohmann::ordered_json& message : messages) {
     nlohmann::ordered_json& content = message["content"];
     if (parts && content.is_string()) content = with_pictures(content.get<std::string>(), {});

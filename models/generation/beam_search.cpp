@@ -78,6 +78,13 @@ void Search::limit(int64_t source, int64_t tokens) {
   limit = tokens;
 }
 
+ExpectedText Search::expected(int64_t dropped) const {
+  const int64_t prompt = std::ssize(ids_.front()) - generated_;
+  ExpectedText text{.draws = draws(), .end = prompt + limits_.front() - dropped};
+  if (text.draws) text.draws->tokens -= dropped;
+  return text;
+}
+
 const SearchStep& Search::advance(std::span<const float> logits, std::span<const int32_t> ids) {
   check(!done(), "the search is done; it takes no further logits");
   const size_t width = ids.empty() ? vocabulary_ : ids.size() / ids_.size();

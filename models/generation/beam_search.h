@@ -45,6 +45,8 @@ class Search {
   virtual int64_t choices() const { return 0; }
   /// How the tokens of a search with one row are drawn; nothing: they are not.
   virtual std::optional<TextDraws> draws() const { return {}; }
+  /// The first row's text, without its first tokens, so many.
+  ExpectedText expected(int64_t dropped = 0) const;
   /// See LogitsRules::usable().
   int64_t usable() const { return rules_.usable(); }
   /// `source` ends after so many tokens, from 1 to what the config allows, however long the others may become.

@@ -379,9 +379,10 @@ std::vector<float> Generator::decode(std::span<const int32_t> tokens) {
   const int64_t position = position_++;  // whether it fails or not
   const auto write_inputs_at = [this](Program& program, int64_t at) {
     write_position(program, at);
-    if (shape_.choices > 1) write_draw(program, draws_, at, shape_.choices);
+    if (shape_.choices > 1) write_draw(program, expected_.draws, at, shape_.choices);
   };
-  return results_of(decode_pair().run(tokens[0], position, position_ < shape_.capacity, write_inputs_at));
+  const bool goes_on = position_ < std::min(shape_.capacity, expected_.end - 1);  // the last token need not be run
+  return results_of(decode_pair().run(tokens[0], position, goes_on, write_inputs_at));
 }
 
 void Generator::reorder(std::span<const int32_t> parents) {

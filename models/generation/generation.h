@@ -84,8 +84,8 @@ class Generator {
   std::vector<float> decode(int32_t token) { return decode(std::span(&token, 1)); }
   /// false: the device waits for each token.
   void run_ahead(bool on) { may_run_ahead_ = on; }
-  /// How it expects the tokens of the text that follows: Search::draws(); nothing: the likeliest ones.
-  void expect(const std::optional<TextDraws>& draws) { draws_ = draws; }
+  /// How it expects the text that follows: Search::expected().
+  void expect(const ExpectedText& text) { expected_ = text; }
   AheadCounts ahead() const { return pair_ ? pair_->counts() : AheadCounts{}; }
   /// To be called when another program has changed the caches.
   void forget_ahead() {
@@ -137,7 +137,7 @@ class Generator {
   std::map<RunShape, std::unique_ptr<Program>> prefills_[2];
   std::unique_ptr<Program> decode_[2];
   std::unique_ptr<DecodePair> pair_;  ///< of which decode_[0] is the first
-  std::optional<TextDraws> draws_;
+  ExpectedText expected_;
   std::map<std::pair<Scoring, RunShape>, std::unique_ptr<Program>> scoring_;
   const Program *last_prefill_ = nullptr, *last_extension_ = nullptr;
   std::unique_ptr<Program> encoder_, reorder_;

@@ -105,7 +105,7 @@ void run_search(Generator& generator, PreparedSearch& prepared,
   }
   if (!prepared.shape.left_padded) pads.clear();
   std::vector<float> logits = generator.prefill(prompts, pads);
-  generator.expect(search.draws());
+  generator.expect(search.expected());
   while (true) {
     if (on_logits) on_logits(logits);
     const SearchStep& step = search.advance(logits, generator.choices());

@@ -2,6 +2,7 @@
 // One token from a row of logits.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace vkformer {
@@ -22,6 +23,12 @@ struct TextDraws {
   SamplingSettings settings;
   uint64_t draw = 0;
   int64_t tokens = 0;
+};
+
+/// What is known beforehand of a text that is written token by token.
+struct ExpectedText {
+  std::optional<TextDraws> draws = {};  ///< nothing: the likeliest tokens are taken
+  int64_t end = INT64_MAX;              ///< most tokens, the prompt's among them
 };
 
 /// Where among what may be drawn that draw falls, from 0 to 1.

@@ -10,7 +10,8 @@ namespace vkformer {
 
 class Speculation {
  public:
-  /// All must outlive it; `session`: of `generator`; `drafter`: nullptr where nobody guesses. `most`: guesses in a run.
+  /// All must outlive it; `session`: of `generator`; `drafter`: nullptr where nobody guesses, with one the generator no
+  /// longer runs ahead. `most`: guesses in a run.
   /// Throws Error for a model with states, which can't go back to where a guess failed.
   Speculation(Generator& generator, GenerationSession& session, Drafter* drafter, size_t most);
 

@@ -1,5 +1,6 @@
 #include "models/images/image_file.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -31,6 +32,9 @@ Image read_image(const std::filesystem::path& file, int64_t most_pixels) {
 Image read_image(std::span<const std::byte> bytes, const std::string& name, int64_t most_pixels) {
   StoredImage stored = read_stored(bytes, name, [&](int64_t width, int64_t height) {
     check(width > 0 && height > 0, "{}: it has {} x {} pixels; the file is damaged", name, width, height);
+    constexpr int64_t most_edge = 1 << 17;  // resizing weighs all pixels of a line at once
+    check(std::max(width, height) <= most_edge, "{}: it has {} x {} pixels, more than {} in one direction; cut it",
+          name, width, height, most_edge);
     check(width <= most_pixels / height, "{}: it has {} x {} pixels, more than {}; make it smaller", name, width,
           height, most_pixels);
   });

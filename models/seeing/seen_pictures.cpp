@@ -32,11 +32,11 @@ SeenPictures::Shown SeenPictures::show(std::span<const std::byte> bytes, const s
     if (Shown picture = known(bytes)) return picture;
   }
   const auto picture = std::make_shared<Picture>();
-  picture->bytes.assign(bytes.begin(), bytes.end());
   {
     const std::lock_guard one_at_a_time(decoding_);  // each may take hundreds of MB meanwhile
     picture->prepared = prepare_(read_image(bytes, name));
   }
+  picture->bytes.assign(bytes.begin(), bytes.end());
   const std::lock_guard lock(mutex_);
   if (Shown other = known(bytes)) return other;  // shown meanwhile
   const int64_t first = marks_.vocabulary + next_, positions = picture->prepared.positions;

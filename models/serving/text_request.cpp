@@ -18,7 +18,7 @@ constexpr size_t most_stops = 32, most_pictures = 16;
 /// What would change an answer but is not there, with the values that change nothing.
 const nlohmann::json& neutral_values() {
   static const nlohmann::json values = nlohmann::json::parse(R"({
-    "n_probs": 0, "return_tokens": false, "suffix": "",
+    "n_probs": 0, "image_data": [], "multi_modal_data": null, "return_tokens": false, "suffix": "",
     "functions": [], "modalities": ["text"], "audio": null,
     "min_tokens": 0, "ignore_eos": false, "typical_p": 1, "mirostat": 0, "xtc_probability": 0,
     "dry_multiplier": 0, "dynatemp_range": 0, "lora": [], "typical": 1, "tfs_z": 1, "top_n_sigma": -1, "samplers": null,

@@ -20,7 +20,8 @@ namespace {
 void check_positions(int64_t of_a_batch) { check(of_a_batch > 0, "batch_tokens must be at least 1"); }
 
 void check_reads(const Model& model) {
-  check(!model.sees(), "this {} model sees pictures; the command's classify and embed show them to it", model.family);
+  check(!model.sees() && model.task != Task::vector,
+        "this {} model is one for pictures and their texts; the command's classify and embed run it", model.family);
 }
 
 std::string place_of(size_t text) { return fmt::format("text {}", text); }

@@ -83,7 +83,9 @@ class VulkanProgram : public Program {
 
   void finish() override {
     const auto stay = context_->enter_beside();
-    if (std::erase(context_->started, this) == 0) return;
+    if (std::ranges::count(context_->started, this) == 0) return;
+    while (context_->started.front() != this) context_->started.front()->finish();  // they end before it
+    std::erase(context_->started, this);
     submitted().wait();
     // From the end of the run before where it waited for that.
     const double begin = std::max(begin_, context_->last_end);

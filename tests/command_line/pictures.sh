@@ -85,3 +85,7 @@ printf 'image,label\nred.png,a\nnone.png,b\n' >rows.csv
 refuse 1 "rows.csv:3: there is no picture" "$vkformer" train eye.json --pictures rows.csv --out none
 refuse 1 "give a config of vit, deit, dinov2" "$vkformer" train --from "$fixtures/gpt2" --pictures shapes/train.jsonl --out none
 refuse 1 "not served" "$vkformer" serve "$fixtures/vit"
+accept "$vkformer" embed clip -p "the fox" -q
+cp out plain
+accept "$vkformer" embed clip -p "the fox" --prefix "the dog " -q
+if cmp -s out plain; then fail "embed --prefix changes nothing"; fi

@@ -21,6 +21,12 @@ accept "$vkformer" chat "$model" --temp 0 -n 1 --show-prompt -p "What is it?" --
 grep -q "prompt of 46 tokens: <s>|U|S|E|R|:|$(printf '\xe2\x96\x81')|<image>|<image>" err || fail "the prompt: $(cat err)"
 printf '/image first.png\nWhat is it?\n' | "${chat[@]}" >out 2>err || fail "/image: $(cat err)"
 cmp -s out first || fail "/image and --image show other things: $(cat out)"
+accept "$vkformer" chat --image first.png "$model" --temp 0 -n 12 --quiet -p "What is it?"
+cmp -s out first || fail "what follows a picture is no picture: $(cat out)"
+printf '/image first.png\n/reset\nWhat is it?\n' | "${chat[@]}" >out 2>err || fail "/reset: $(cat err)"
+cmp -s out first && fail "/reset keeps a picture that was shown"
+accept "$vkformer" convert "$model" written
+grep -q "left out: what sees pictures" err || fail "convert did not tell of the eyes: $(cat err)"
 
 accept "$vkformer" info "$model"
 grep -q "eyes, for pictures" out || fail "the memory of eyes: $(cat out)"
@@ -36,6 +42,9 @@ printf '/image first.png\nWhat is it?\n/image second.jpg\nAnd this?\n/stats\n/sa
 grep -q "\"path\": \"second.jpg\"" talk.json || fail "/save forgot a picture: $(cat talk.json)"
 grep -q " [1-9][0-9]* of them kept" err || fail "nothing was kept: $(cat err)"
 printf '/load talk.json\n/retry\n' | "${chat[@]}" >out 2>err || fail "/load with pictures: $(cat err)"
+sed 's/second.jpg/gone.jpg/' talk.json >gone.json
+if printf '/load gone.json\n' | "${chat[@]}" >gone 2>err; then fail "/load of a picture that is gone"; fi
+grep -q "gone.jpg" err || fail "/load did not look for the pictures: $(cat err)"
 [[ $(tail -n 1 whole) == "$(tail -n 1 out)" ]] || fail "the kept cache gives another answer: $(cat whole out)"
 
 # shellcheck source=tests/command_line/server.sh

@@ -53,16 +53,20 @@ std::vector<int32_t> some_ids(int64_t count, int64_t vocabulary) {
 void bench_generation(const BenchFlags& flags, Backend& backend, const Model& model,
                       const std::function<void(const Row&)>& report, ProfileReport& profile) {
   const auto nothing = [](int64_t length) { return length == 0; };
-  if (std::ranges::all_of(flags.prompts, nothing) && std::ranges::all_of(flags.tokens, nothing)) return;
+  if (std::ranges::all_of(flags.prompts, nothing) && std::ranges::all_of(flags.tokens, nothing) &&
+      flags.draft_tokens == 0)
+    return;
   // The last token and the guesses behind it, in runs of powers of two.
-  const int64_t longest_check =
-      flags.draft_tokens > 0 ? static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(flags.draft_tokens) + 1)) : 0;
+  const int64_t longest_check = flags.draft_tokens > 0 && !model.recurrent
+                                    ? static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(flags.draft_tokens) + 1))
+                                    : 0;
   const int64_t positions =
       std::max({std::ranges::max(flags.prompts), std::ranges::max(flags.tokens) + 1, longest_check + 1});
-  check(
-      model.context == 0 || positions <= model.context,
-      "the context of {} positions is too short: {} are the longest prompt, or the most tokens and the one before them",
-      model.context, positions);
+  check(model.context == 0 || positions <= model.context,
+        "the context of {} positions is too short: {} are the longest prompt, or the most tokens and the one before "
+        "them, or "
+        "a run that checks --draft-tokens guesses",
+        model.context, positions);
   // Of choices as greedy search has them.
   GeneratorShape shape{.capacity = positions, .choices = 1, .cache_type = cache_type(flags.cache_dtype)};
   const auto store = make_model_store(backend, model);
@@ -80,6 +84,7 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
     if (count == 0) continue;
     report(measure(backend, fmt::format("tg{}", count), static_cast<double>(count), flags.repetitions, [&] {
       generator.prefill(std::vector<int32_t>{0});
+      generator.expect({.end = count + 2});  // of the last token nobody asks what follows
       for (int64_t i = 0; i < count; ++i) {
         const auto choices = generator.choices();  // as a greedy search takes them
         generator.decode(choices.empty() ? static_cast<int32_t>(i % model.vocabulary) : choices.front());
@@ -87,9 +92,8 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
     }));
   }
   if (generator.decode_program()) profile.add("decoding of a token", *generator.decode_program());
-  const int64_t most_rows = generator.can_rewind() ? longest_check : 0;
-  if (most_rows > 0) generator.prefill(std::vector<int32_t>{0});
-  for (int64_t rows = 2; rows <= most_rows; rows *= 2) {
+  if (longest_check > 0) generator.prefill(std::vector<int32_t>{0});
+  for (int64_t rows = 2; rows <= longest_check; rows *= 2) {
     const auto guessed = some_ids(rows, model.vocabulary);
     report(measure(backend, fmt::format("check of {}", rows), static_cast<double>(rows), flags.repetitions, [&] {
       generator.rewind(1);

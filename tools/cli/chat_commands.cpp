@@ -57,12 +57,16 @@ ChatStep run_chat_command(ChatTalk& talk, const std::string& message) {
     say("({} left)", counted(history.turns(), "question"));
   } else if (command == "/reset") {
     history.clear();
+    talk.forget_shown();
     say("(a new conversation)");
   } else if (command == "/save") {
     history.save(file());
     say("(saved: {})", printable(rest));
   } else if (command == "/load") {
-    history = ChatHistory::load(file());
+    ChatHistory loaded = ChatHistory::load(file());
+    talk.check_seen(loaded);
+    history = std::move(loaded);
+    talk.forget_shown();
     say("({})", counted(history.turns(), "question"));
     if (history.turns() > 0 && !history.answered()) return ChatStep::answer;
   } else if (command == "/stats") {

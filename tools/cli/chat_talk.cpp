@@ -29,6 +29,10 @@ void ChatTalk::show(const std::string& file) {
   shown_.push_back(file);
 }
 
+void ChatTalk::check_seen(const ChatHistory& history) {
+  for (const std::string& file : history.pictures()) sight_.show_file(file);
+}
+
 GenerationConfig ChatTalk::config_for_prompt() {
   GenerationConfig config = config_;
   const int64_t room = capacity_ - std::ssize(prompt_) + 1;  // the last token need not be run
@@ -53,7 +57,7 @@ void ChatTalk::answer(const AnswerText::Emit& emit, const std::function<void()>&
   if (on_prompt) on_prompt();
   const GenerationConfig config = config_for_prompt();
   const auto search = make_search(config, {prompt_}, vocabulary_);
-  generator_.expect(search->draws());
+  generator_.expect(search->expected());
   std::string text;
   AnswerText answer(tokenizer_, prompt_, marks_, [&](const std::string& piece, bool thought) {
     if (!thought) text += piece;

@@ -31,6 +31,9 @@ class ChatTalk {
   ChatHistory& history() { return history_; }
   /// Shows a picture with the next question. Throws Error for what is none, and for a model that can't see.
   void show(const std::string& file);
+  void forget_shown() { shown_.clear(); }
+  /// Whether the pictures of a conversation can be shown. Throws Error like show().
+  void check_seen(const ChatHistory& history);
   /// Adds a question to the history, with what was shown.
   void ask(std::string question) { history_.add_question(std::move(question), std::exchange(shown_, {})); }
   const ChatStatistics& statistics() const { return statistics_; }

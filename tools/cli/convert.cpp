@@ -11,6 +11,7 @@
 #include "models/generation/generation_config.h"
 #include "models/gguf/gguf_export.h"
 #include "models/model_files.h"
+#include "models/seeing/eyes.h"
 #include "models/text/older_tokenizer.h"
 #include "models/text/tokenizer_files.h"
 #include "runtime/check.h"
@@ -142,6 +143,8 @@ void convert(const ConvertFlags& flags) {
   if (adapter) adapter->adapt(adapted);
   for (size_t i = 0; i < model.parameters.size(); ++i) model.parameters[i].adapter = adapted.parameters[i].adapter;
   const Weights weights(model.parameters, given);
+  if (!is_gguf(given) && has_eyes(load_model_json(given, "config.json")))
+    say("left out: what sees pictures; {} will have the part that writes alone", flags.out);
   catch_end_signals();
   const auto merge = [&](const ParameterSpec& parameter, std::span<float> values) {
     check_no_end_asked(nothing_written);

@@ -38,8 +38,8 @@ void check_fits(const Model& model, const std::filesystem::path& files, const Ge
   if (has_room(needed + beside, facts)) return;
   const auto fitting = fitting_type(load_model(files), shape, facts, beside);
   fail("{} needs {} for weights and caches{}, {} has {} free; {}", files.string(), size_text(needed),
-       beside > 0 ? fmt::format(", the model that drafts {}", size_text(beside)) : "", facts.name,
-       size_text(static_cast<int64_t>(facts.memory_free)),
+       beside > 0 ? fmt::format(", what runs beside it (a model that drafts, eyes) {}", size_text(beside)) : "",
+       facts.name, size_text(static_cast<int64_t>(facts.memory_free)),
        fitting ? fmt::format("--dtype {} takes {}", fitting->dtype, size_text(fitting->bytes))
                : "use a smaller model or context");
 }

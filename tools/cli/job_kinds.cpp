@@ -118,9 +118,10 @@ const JobKind* kind_of_flags(const TrainFlags& flags) {
 void check_trained_by(const char* option, bool trains, const Model& model) {
   const bool encoder =
       std::ranges::any_of(encoder_classes, [&](const auto& known) { return known.first == model.family; });
-  const char* others = model.frame_columns > 0 ? "--speech does"
-                       : model.sees()          ? "--pictures does"
-                       : model.has_encoder()   ? "--pairs and --spans do"
+  const char* others = model.frame_columns > 0                                   ? "--speech does"
+                       : model.task == Task::vector || model.task == Task::match ? "nothing here trains its vectors"
+                       : model.sees()                                            ? "--pictures does"
+                       : model.has_encoder()                                     ? "--pairs and --spans do"
                        : !encoder && classifies(model) && model.family != "xlnet"
                            ? "as its architectures has it, --labels does"
                        : model.task == Task::causal ? "--data and --prompts do"

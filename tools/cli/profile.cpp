@@ -55,7 +55,7 @@ std::string text_of(const nlohmann::json& program, const Program& made, bool roo
     text += fmt::format(
         "of {:.1f} us from run to run {:.1f} are the device's, {:.1f} until the host knows, {:.1f} till "
         "the next run\n",
-        host + between, device, host - device, between);
+        host + between, device, std::max(0.0, host - device), between);
   }
   for (const auto& line : program["advice"]) text += fmt::format("* {}\n", line.get<std::string>());
   return text;

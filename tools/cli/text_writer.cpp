@@ -37,7 +37,6 @@ void TextWriter::begin() {
 WrittenText TextWriter::write(uint64_t number, const std::function<void(const std::string&)>& emit) {
   const auto search = make_search(config_, {prompt_}, vocabulary_);
   search->set_number(0, number);
-  generator_.expect(search->draws());
   const auto continuation = tokenizer_.stream(prompt_);
   WrittenText text;
   const auto add = [&](const std::string& piece) {
@@ -54,7 +53,12 @@ WrittenText TextWriter::write(uint64_t number, const std::function<void(const st
     if (search->done() || end_was_asked()) return std::nullopt;
     return history.back();
   };
+  // Where the text is longer than the context, the cache begins in its midst.
+  const auto expect = [&] {
+    generator_.expect(search->expected(std::ssize(search->ids(0)) - std::ssize(session_.ids())));
+  };
   begin();
+  expect();
   catch_end_signals();  // what has been written and measured until then counts
   auto last = choose(std::span(logits_), std::span(choices_));
   while (last) {
@@ -68,6 +72,7 @@ WrittenText TextWriter::write(uint64_t number, const std::function<void(const st
     const std::vector<float> logits =
         session_.begin(last_of(search->ids(0), std::max<int64_t>(1, generator_.capacity() / 2)));
     in_cache_ = false;
+    expect();
     last = choose(std::span(logits), generator_.choices());
   }
   add(continuation({}));

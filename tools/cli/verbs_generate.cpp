@@ -271,9 +271,12 @@ void add_chat(CLI::App& app) {
   CLI::Option* prompt = command->add_option("-p,--prompt", flags->prompt,
                                             "one question; the command ends with its answer; -: standard input");
   add_text_file(*command, flags->file, {prompt});
-  command->add_option("--image", flags->images,
-                      "a picture (JPEG, PNG, WebP) that is shown with the first question, to a model that sees; several "
-                      "in their order");
+  command
+      ->add_option("--image", flags->images,
+                   "a picture (JPEG, PNG, WebP) that is shown with the first question, to a model that sees; again for "
+                   "more")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   command->add_option("--system", flags->system, "what the model is told before the conversation");
   command
       ->add_option(

@@ -69,6 +69,10 @@ Pass picture_pass(const Pass& pass) { return {.seed = pass.seed, .source = pass.
 
 /// A tower whose parameters are stored as those of the whole.
 Model within(const Model& whole, Model tower) {
+  check(!whole.adapter,
+        "adapters of a {} model's towers are not supported; make one model of both: vkformer convert MODEL NEW --merge "
+        "ADAPTER",
+        whole.family);
   for (ParameterSpec& parameter : tower.parameters)
     parameter = *std::ranges::find(whole.parameters, parameter.name, &ParameterSpec::name);
   tower.config = whole.config;

@@ -10,11 +10,13 @@
 namespace vkformer {
 
 EmbeddingService::EmbeddingService(Embedder& embedder, const Model& model, const Tokenizer& tokenizer,
-                                   EmbeddingRecipe recipe, const TextLimits& limits, std::string name)
+                                   EmbeddingRecipe recipe, std::optional<int32_t> fill, const TextLimits& limits,
+                                   std::string name)
     : embedder_(embedder),
       model_(model),
       tokenizer_(tokenizer),
       recipe_(std::move(recipe)),
+      fill_(fill),
       limits_(limits),
       name_(std::move(name)),
       queue_(limits.most_waiting) {}
@@ -27,6 +29,7 @@ TokenTexts EmbeddingService::texts_of(const std::vector<std::string>& texts, boo
     result.add(tokenizer_, text, {}, limits_.most_tokens, fmt::format("text {}", i + 1));
     check(result.cut == 0, "text {} has more than the {} tokens that are taken; shorten it", i + 1,
           limits_.most_tokens);
+    if (fill_) result.fill_last(*fill_, model_.context);
   }
   return result;
 }

@@ -1,6 +1,8 @@
 #pragma once
 // A server of embeddings.
 
+#include <optional>
+
 #include "models/embedding/embedder.h"
 #include "tools/cli/serve/text_batches.h"
 
@@ -8,9 +10,9 @@ namespace vkformer {
 
 class EmbeddingService final : public Service {
  public:
-  /// What is given must outlive this object.
+  /// What is given must outlive this object. `fill`: see fill_of().
   EmbeddingService(Embedder& embedder, const Model& model, const Tokenizer& tokenizer, EmbeddingRecipe recipe,
-                   const TextLimits& limits, std::string name);
+                   std::optional<int32_t> fill, const TextLimits& limits, std::string name);
 
   std::optional<HttpReply> reply(const HttpRequest& request) override;
   std::string_view addresses() const override { return "/v1/embeddings"; }
@@ -25,6 +27,7 @@ class EmbeddingService final : public Service {
   const Model& model_;
   const Tokenizer& tokenizer_;
   EmbeddingRecipe recipe_;
+  std::optional<int32_t> fill_;
   TextLimits limits_;
   std::string name_;
   DeviceQueue queue_;

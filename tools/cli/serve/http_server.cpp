@@ -147,8 +147,8 @@ bool went_away(int socket) {
   return poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-HttpReply cut_reply(int status, const char* why) {
-  return {.status = status, .type = "text/plain", .body = why, .headers = {{"Connection", "close"}}};
+HttpReply cut_reply(int status, std::string why) {
+  return {.status = status, .type = "text/plain", .body = std::move(why), .headers = {{"Connection", "close"}}};
 }
 
 struct FreeAddresses {
@@ -208,7 +208,11 @@ struct HttpServer::Daemon {
       // A client that goes on sending what nobody reads is cut off.
       return coming->too_large && Clock::now() - coming->begin > std::chrono::seconds(2) ? MHD_NO : MHD_YES;
     }
-    if (coming->too_large) return queue_reply(connection, cut_reply(413, "the request is too large\n"));
+    if (coming->too_large)
+      return queue_reply(
+          connection,
+          cut_reply(413, fmt::format("the request has more than {} MiB; send fewer files, or smaller ones\n",
+                                     settings.most_body >> 20)));
     const int socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     if (coming->form) coming->request.form = coming->form->end();
     coming->request.gone = [socket] { return went_away(socket); };

@@ -18,6 +18,7 @@
 #include "tools/cli/serve/speech_service.h"
 #include "tools/cli/serve/text_service.h"
 #include "tools/cli/speech_setup.h"
+#include "tools/cli/text_vectors.h"
 #include "tools/cli/tokenizer_files.h"
 
 namespace vkformer {
@@ -101,10 +102,11 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder, c
                                    setup ? setup->chat_template.name() : "no chat template: /v1/completions alone"));
 }
 
-void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& folder, const EmbeddingRecipe& recipe,
+void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& folder, const EmbeddingRecipe& given,
                       const AdapterFiles* adapter) {
   refuse_flags_of_others(flags);
   const Model model = model_to_embed(folder, flags.dtype, adapter);
+  const EmbeddingRecipe recipe = model.task == Task::vector ? EmbeddingRecipe() : given;
   const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter)).tokenizer();
   std::vector<DenseLayer> dense;
   for (const std::string& path : recipe.dense) dense.push_back(DenseLayer::load(folder / path));
@@ -116,10 +118,11 @@ void serve_embeddings(const ServeFlags& flags, const std::filesystem::path& fold
   auto backend = open_backend(flags.common);
   Embedder embedder(*backend, model, load_store(*backend, model, weights, flags.common.quiet, adapter),
                     backend->make_workspace(), recipe.pooling, std::move(dense));
-  EmbeddingService service(embedder, model, tokenizer, recipe,
+  EmbeddingService service(embedder, model, tokenizer, recipe, fill_of(model, folder, tokenizer),
                            {.most_tokens = most, .positions = flags.context, .most_waiting = flags.waiting},
                            name_of(flags, folder));
-  front.serve(service, fmt::format("embeddings of texts of up to {} tokens, by {}", most, name_of(recipe.pooling)));
+  front.serve(service, fmt::format("embeddings of texts of up to {} tokens, by {}", most,
+                                   model.task == Task::vector ? "its own head" : name_of(recipe.pooling)));
 }
 
 void serve_classes(const ServeFlags& flags, const std::filesystem::path& folder, const AdapterFiles* adapter) {

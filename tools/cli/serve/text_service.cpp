@@ -115,8 +115,7 @@ std::string TextService::rendered(const TextRequest& request) const {
           setup_->chat_template.name());
     conversation.tools = request.tools;
   }
-  if (sight_.there())
-    conversation.messages = messages_for(setup_->chat_template, std::move(conversation.messages), sight_.mark());
+  conversation.messages = messages_for(setup_->chat_template, std::move(conversation.messages), sight_.mark());
   name_roles(conversation.messages, setup_->chat_template);
   if (setup_->chat_template.mentions("thinking") && !setup_->chat_template.mentions("reasoning_content"))
     for (auto& message : conversation.messages)  // gpt-oss's name

@@ -173,7 +173,7 @@ void TextSlots::start(Slot& slot, std::unique_ptr<TextJob> job) {
   const int64_t needed = task.search->choices();
   slot.all_logits = needed == 0 || task.likeliest || needed > shape.choices || task.search->usable() != shape.usable;
   slot.generator.give_all_logits(slot.all_logits);
-  slot.generator.expect(task.search->draws());
+  slot.generator.expect(task.search->expected());
 }
 
 void TextSlots::run_prompt(Slot& slot) try {
