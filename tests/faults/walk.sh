@@ -66,7 +66,7 @@ judge() {
   line=$(grep -v '^device \|^\.\.\. ' err | head -n 3 | cut -c 1-300 | tr '\n' '|')
   case $status in
     0) "same_$name" || found "lost states" "it ended well with other results: $line" ;;
-    1)
+    1 | 2)  # 2: told while flags are read
       if [[ -z $call || -n ${retried[$kind]:-} ]]; then
         found "unclear ends" "trying again would have done: $line"
       elif ((lines != 1)) || [[ $line == *std::* ]]; then

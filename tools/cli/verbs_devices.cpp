@@ -190,8 +190,8 @@ void add_bench(CLI::App& app) {
     if (flags->common.json) flags->output = "json";
     if (flags->roof) return bench_roof(*flags);
     const auto none = [](const auto& sizes) { return std::ranges::all_of(sizes, [](auto size) { return size == 0; }); };
-    if (flags->op.empty() && none(flags->prompts) && none(flags->tokens) && flags->batch == 0)
-      throw UsageError("nothing to time: --prompt, --tokens and --batch are 0");
+    if (flags->op.empty() && none(flags->prompts) && none(flags->tokens) && flags->draft_tokens + flags->batch == 0)
+      throw UsageError("nothing to time: --prompt, --tokens, --draft-tokens and --batch are 0");
     flags->op.empty() ? bench_model(*flags) : bench_op(*flags);
   });
 }
