@@ -81,7 +81,7 @@ Teams share(const MatmulProblem& p, const DeviceFacts& facts, bool gated) {
   if (p.transpose_b)
     share_transposed(shared, p, facts, wanted, gated);
   else
-    share_plain(shared, p, wanted, facts.largest_group(most_threads));
+    share_plain(shared, p, wanted, facts.largest_group(is_wide(facts) && p.m > 2 ? 256 : most_threads));
   while (shared.sum_bytes(p) > most_sum_bytes) shared.threads /= 2, shared.team /= 2;
   return shared;
 }
