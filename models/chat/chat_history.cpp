@@ -107,12 +107,10 @@ ChatPrompts::ChatPrompts(ChatTemplate chat, nlohmann::ordered_json variables, En
       mark_(std::move(mark)) {}
 
 std::vector<int32_t> ChatPrompts::encoded(const ChatHistory& history, int64_t first) const {
-  return encode_(chat_
-                     .render({.messages = messages_for(chat_, history.messages(first), mark_),
-                              .add_generation_prompt = true,
-                              .variables = variables_})
-                     .text,
-                 history.pictures(first));
+  const Conversation conversation{.messages = messages_for(chat_, history.messages(first), mark_),
+                                  .add_generation_prompt = true,
+                                  .variables = variables_};
+  return encode_(chat_.render(conversation).text, history.pictures(first));
 }
 
 std::vector<int32_t> ChatPrompts::of(const ChatHistory& history) {

@@ -19,8 +19,9 @@ struct MessageContent {
 /// Of a message whose content is a text or such a list. Throws Error for parts of another type.
 MessageContent content_with_pictures(const JsonObject& message);
 
-/// Messages as the template of a model that sees wants them: every content a list of parts where it reads parts, else a
-/// text, with `mark` and a line's end for each picture before the words.
+/// Messages as the template wants them: every content a list of parts where it reads parts, else a text, with `mark`
+/// and a line's end for each picture before the words. `mark`: empty of a model that sees nothing, whose words become
+/// parts only where the template would drop them otherwise.
 nlohmann::ordered_json messages_for(const ChatTemplate& chat, nlohmann::ordered_json messages, const std::string& mark);
 
 }  // namespace vkformer

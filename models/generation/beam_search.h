@@ -43,9 +43,7 @@ class Search {
   std::span<const int32_t> ids(int64_t row) const { return ids_[static_cast<size_t>(row)]; }
   /// How many of each row's tokens below usable(), the likeliest first, advance() needs to see; 0: all tokens.
   virtual int64_t choices() const { return 0; }
-  /// How the tokens of a search with one row are drawn; nothing: they are not.
-  virtual std::optional<TextDraws> draws() const { return {}; }
-  /// The first row's text, without its first tokens, so many.
+  /// What is known beforehand of the first row's text, of which so many tokens in front are left out.
   ExpectedText expected(int64_t dropped = 0) const;
   /// See LogitsRules::usable().
   int64_t usable() const { return rules_.usable(); }
@@ -66,11 +64,13 @@ class Search {
 
  protected:
   Search(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t beams, int64_t vocabulary);
-  /// `ids`: the tokens of these logits; empty: each is its own number. Threads may take a source each.
   /// Whether a row that nothing can follow may be all.
   bool is_whole(size_t row) const { return rules_.is_whole(ids_[row], generated_ - 1); }
   /// `wanted` and as many as the rules may ban, if they change no scores; else 0.
   int64_t choices_of(int64_t wanted) const;
+  /// How the tokens of a search with one row are drawn; nothing: they are not.
+  virtual std::optional<TextDraws> draws() const { return {}; }
+  /// `ids`: the tokens of these logits; empty: each is its own number. Threads may take a source each.
   virtual void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) = 0;
   /// The hypotheses of a source, best first.
   virtual std::vector<Hypothesis> best_of(size_t source) const = 0;
@@ -94,9 +94,9 @@ class PlainSearch final : public Search {
   PlainSearch(const GenerationConfig& config, std::vector<std::vector<int32_t>> prompts, int64_t vocabulary);
   /// One for the likeliest token, top_k for a draw from so many, and what rules may ban, where none changes scores.
   int64_t choices() const override;
-  std::optional<TextDraws> draws() const override;
 
  private:
+  std::optional<TextDraws> draws() const override;
   void advance_source(size_t source, std::span<const float> logits, std::span<const int32_t> ids) override;
   /// The number of a row's first draw.
   uint64_t first_draw(size_t source, size_t row) const { return (numbers_[source] * beams_ + row % beams_) << 32; }

@@ -64,8 +64,7 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
       std::max({std::ranges::max(flags.prompts), std::ranges::max(flags.tokens) + 1, longest_check + 1});
   check(model.context == 0 || positions <= model.context,
         "the context of {} positions is too short: {} are the longest prompt, or the most tokens and the one before "
-        "them, or "
-        "a run that checks --draft-tokens guesses",
+        "them, or a run that checks --draft-tokens guesses",
         model.context, positions);
   // Of choices as greedy search has them.
   GeneratorShape shape{.capacity = positions, .choices = 1, .cache_type = cache_type(flags.cache_dtype)};
