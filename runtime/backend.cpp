@@ -173,6 +173,10 @@ std::vector<float> Program::read(const std::string& output) const {
   return data;
 }
 
+void Backend::check_one_device(std::string_view what) const {
+  check(parts().empty(), "{} takes one device; {} are several", what, facts().name);
+}
+
 void Backend::make_pipeline(const std::string& name, std::span<const uint32_t>) {
   fail("{} makes no pipelines, so none of {}", facts().name, name);
 }

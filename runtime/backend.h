@@ -45,6 +45,15 @@ class Store {
   virtual void write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) = 0;
   virtual void read_elements(const StoreLayout::Entry& entry, std::span<std::byte> data) const = 0;
 
+  // For stores made of others.
+  static void write_elements_of(Store& store, const StoreLayout::Entry& entry, int64_t first,
+                                std::span<const std::byte> data) {
+    store.write_elements(entry, first, data);
+  }
+  static void read_elements_of(const Store& store, const StoreLayout::Entry& entry, std::span<std::byte> data) {
+    store.read_elements(entry, data);
+  }
+
  private:
   StoreLayout layout_;
 };
@@ -145,6 +154,13 @@ class Program {
   virtual void write_bytes(Value input, std::span<const std::byte> data) = 0;
   virtual void read_bytes(Value output, std::span<std::byte> data) const = 0;
   virtual void take_bytes(Value input, Program& from, Value output);
+  // For programs made of others.
+  static void write_bytes_of(Program& program, const std::string& input, std::span<const std::byte> data) {
+    program.write_bytes(program.graph_.find(input), data);
+  }
+  static void read_bytes_of(const Program& program, const std::string& output, std::span<std::byte> data) {
+    program.read_bytes(program.graph_.find(output), data);
+  }
   Graph graph_;
 };
 
@@ -165,6 +181,8 @@ struct BackendOptions {
   /// For make_pipelines(), not for running: pipelines are made anew, with what the driver says of them in
   /// pipeline_log(), and matrix cores are believed in untried.
   bool inspect = false;
+  /// Of several devices: what share of a model's weights each has; empty: by the memory that is free on each.
+  std::vector<double> shares = {};
   /// Hears, a line each, what the user should know but is no error: that faulty matrix cores are left alone, that a
   /// better device can't be used, that a kernel stands in for one that the driver can't compile.
   std::function<void(const std::string&)> note = {};
@@ -176,6 +194,12 @@ class Backend {
   virtual const DeviceFacts& facts() const = 0;
   /// One line for people: "device 0: llvmpipe (CPU; software Vulkan)".
   virtual std::string describe() const = 0;
+  /// The backends of several devices that this one is made of; none: it is one device's.
+  virtual std::vector<Backend*> parts() const { return {}; }
+  /// Throws Error where it is made of several: `what` takes one.
+  void check_one_device(std::string_view what) const;
+  /// Whether programs can take inputs from others (Program::take_input()).
+  virtual bool joins_programs() const { return true; }
   /// Whether programs are timed (BackendOptions::profile): then they should run one at a time.
   virtual bool profiles() const { return false; }
   /// Bytes of device memory allocated by this backend now.
@@ -221,7 +245,7 @@ class Backend {
 
 /// `device`: "" for the best Vulkan device, "reference" for the CPU, otherwise an index or part of a name. The best is
 /// a discrete GPU rather than an integrated one, and that rather than a CPU; among GPUs of a kind one with more memory
-/// free.
+/// free. Several with commas between share a model, see runtime/split/split_backend.h.
 std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOptions& options = {});
 /// The double-precision CPU interpreter of the ops' references.
 std::unique_ptr<Backend> make_reference_backend();

@@ -114,6 +114,10 @@ class Graph {
   const Values& outputs() const { return outputs_; }
   /// The value of that name; throws Error when there is none.
   Value find(const std::string& name) const;
+  bool has_output(const std::string& name) const {
+    const auto known = by_name_.find(name);
+    return known != by_name_.end() && info(known->second).output;
+  }
 
   /// While it lives, nodes are added under "outer.name".
   class Scope {

@@ -19,6 +19,7 @@ void StoreLayout::add_block(const std::string& name, std::span<const Part> parts
         "the store already has a tensor named '{}'", name);
   block_bytes_.push_back(offset);
   block_names_.push_back(name);
+  block_parts_.emplace_back(parts.begin(), parts.end());
 }
 
 void StoreLayout::add_view(const std::string& name, const TensorType& type, const std::string& first) {
@@ -28,6 +29,7 @@ void StoreLayout::add_view(const std::string& name, const TensorType& type, cons
         "'{}' {} does not fit behind '{}'", name, type.shape.to_string(), first);
   check(entries_.emplace(name, Entry{type, start->block, start->offset}).second,
         "the store already has a tensor named '{}'", name);
+  views_.push_back({name, type, first});
 }
 
 const StoreLayout::Entry* StoreLayout::find(const std::string& name) const {

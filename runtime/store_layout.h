@@ -23,6 +23,13 @@ class StoreLayout {
     bool packed = false;  ///< the next part follows without a gap, wherever that is
   };
 
+  /// A further name for several neighbours.
+  struct View {
+    std::string name;
+    TensorType type;
+    std::string first;  ///< of them
+  };
+
   /// A block of tensors, each starting at a multiple of 16 bytes unless it follows a packed one. The block itself is a
   /// flat f32 tensor called `name`.
   void add_block(const std::string& name, std::span<const Part> parts);
@@ -35,6 +42,8 @@ class StoreLayout {
   const Entry& require(const std::string& name, const TensorType& type) const;
   const std::vector<int64_t>& blocks() const { return block_bytes_; }  ///< bytes of each block
   const std::vector<std::string>& block_names() const { return block_names_; }
+  const std::vector<Part>& parts(size_t block) const { return block_parts_[block]; }
+  const std::vector<View>& views() const { return views_; }
   int64_t total_bytes() const;
   /// Throws Error for a block that is larger than one allocation of the device may be.
   void check_blocks(const DeviceFacts& facts) const;
@@ -42,6 +51,8 @@ class StoreLayout {
  private:
   std::vector<int64_t> block_bytes_;
   std::vector<std::string> block_names_;
+  std::vector<std::vector<Part>> block_parts_;
+  std::vector<View> views_;
   std::map<std::string, Entry> entries_;
 };
 

@@ -72,7 +72,8 @@ Program& Generator::program_of(const RunShape& run) {
 }
 
 bool Generator::runs_ahead() const {
-  return may_run_ahead_ && !all_logits_ && !backend_.profiles() && can_run_ahead(model_, shape_);
+  return may_run_ahead_ && !all_logits_ && !backend_.profiles() && backend_.joins_programs() &&
+         can_run_ahead(model_, shape_);
 }
 
 DecodePair& Generator::decode_pair() {

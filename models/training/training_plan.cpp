@@ -134,6 +134,7 @@ TrainingPlan plan_training(const Model& model, const TrainSettings& settings, co
   check(settings.gradient_parts <= settings.accumulate,
         "the gradient of {} micro-batches can't be added up in {} parts; accumulate as many at least",
         settings.accumulate, settings.gradient_parts);
+  backend.check_one_device("training (where several processes train one model, each has its own)");
   check(!shapes.empty(), "training was asked for without the shape of a batch");
   TrainingPlan plan{.model = &model, .settings = settings};
   for (const BatchShape& shape : shapes) plan.add_batch(shape, backend);

@@ -6,6 +6,7 @@
 
 #include "runtime/matrix_check.h"
 #include "runtime/recording.h"
+#include "runtime/split/split_backend.h"
 #include "runtime/tuning.h"
 #include "runtime/vulkan/embedded_shaders.h"
 #include "runtime/vulkan/half_modes.h"
@@ -277,6 +278,14 @@ void VulkanStore::read_elements(const StoreLayout::Entry& entry, std::span<std::
 
 std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOptions& options) {
   if (device == "reference") return make_reference_backend();
+  if (device.find(',') != std::string::npos) {
+    std::vector<std::unique_ptr<Backend>> parts;
+    for (const std::string& part : devices_of(device)) {
+      check(!part.empty(), "the devices '{}': name each one between its commas", device);
+      parts.push_back(make_backend(part, options));
+    }
+    return make_split_backend(std::move(parts), options);
+  }
   const auto context = std::make_shared<VulkanContext>(device, options);
   // What a CPU offers is emulated, tested with the driver, and slow to compile; no heuristic chooses it there.
   if (!context->device.facts().is_cpu() && !options.inspect)

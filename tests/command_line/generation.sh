@@ -34,6 +34,15 @@ cmp -s out drawn || fail "the same seed drew other ids"
 accept "${generate[@]}" -n 9
 cmp -s out drawn && fail "--temp drew nothing"
 
+# Layers on two devices.
+accept "${generate[@]}" --device reference
+cp out one
+accept "${generate[@]}" --device reference,reference --tensor-split 2,1
+cmp -s one out || fail "two devices write something else: $(cat out)"
+grep -q "^reference: transformer.h.1, 1 MiB of weights$" err || fail "who has which layers: $(cat err)"
+refuse 2 "several devices, as --device 0,1" "${generate[@]}" --tensor-split 2,1
+refuse 1 "--tune takes one device" "${generate[@]}" --device reference,reference --tune --quiet
+
 # A text from a file or a pipe is the text itself; ids have their text beside them; both follow one rule.
 accept "${train[@]:0:5}" --batch-size 2 --max-iters 2 --warmup-iters 1 --lr 1e-2 --precision f16 --out run --no-last-evaluation
 accept "$vkformer" train --resume --out run --max-iters 3

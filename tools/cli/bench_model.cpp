@@ -177,6 +177,7 @@ void bench_model(const BenchFlags& flags) {
         "bench: --dtype and --cache-dtype are of weights and caches when generating, and -p 0 -n 0 generate nothing; "
         "training has --precision");
   auto backend = open_backend(flags.common);
+  if (flags.batch > 0) backend->check_one_device("a training step (-b 0 leaves it out)");
   Model stored = model;
   store_weights_as(stored, flags.model, flags.dtype);
   std::string size = parameter_bytes_text(stored);

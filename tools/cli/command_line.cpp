@@ -47,7 +47,13 @@ void add_segment_flag(CLI::App& command, CommonFlags& flags) {
 
 void add_common_flags(CLI::App& command, CommonFlags& flags) {
   command.add_option("-d,--device", flags.device,
-                     "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU");
+                     "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU; "
+                     "several, such as 0,1, share a model's layers");
+  command
+      .add_option("--tensor-split", flags.shares,
+                  "how much of the weights each of several devices gets, such as 3,1 (default: by their free memory)")
+      ->delimiter(',')
+      ->check(positive());
   add_profile_flag(command, flags);
   add_facts_flag(command, flags);
   add_segment_flag(command, flags);
@@ -327,7 +333,7 @@ void run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // llama.cpp's, which read as a short option and its value; -hf even as a call for help.
     for (const auto& [foreign, way] :
-         {std::pair{"-ngl", "a model is on one device as a whole; -d names it (-d reference: the CPU)"},
+         {std::pair{"-ngl", "a model is on its devices as a whole; -d names one (-d reference: the CPU) or several"},
           {"-hf", "models are not downloaded; give a folder or a .gguf"},
           {"-fa", "attention is always computed as flash attention does"},
           {"-sys", "chat --system has the system's text"},

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/backend.h"
 
@@ -11,6 +12,7 @@ namespace vkformer {
 /// Flags most verbs share.
 struct CommonFlags {
   std::string device;
+  std::vector<double> shares;  ///< of several devices, see BackendOptions
   std::string profile;
   std::string facts;  ///< file of another device's facts, within which kernels are chosen
   bool json = false;

@@ -62,9 +62,10 @@ void write_kit(Backend& backend, const ConformFlags& flags) {
 
 void conform(const ConformFlags& flags) {
   CommonFlags common = flags.common;
-  common.watch_compiling = false;  // the table comes row by row, and the bar says how far it is
+  common.watch_compiling = false;                          // the table comes row by row, and the bar says how far it is
   auto backend = open_backend(common, {.backwards = true,  // so that a software driver shows a missing barrier
                                        .as_gpu = flags.as_gpu});
+  backend->check_one_device("conform");
   check(flags.common.device != "reference", "conform compares a Vulkan device with the reference; choose a device");
   if (!flags.kit.empty()) return write_kit(*backend, flags);
   std::map<std::string, OpTotal> totals;

@@ -30,6 +30,9 @@ std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions o
 std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options, bool tuning_written) {
   if (!flags.facts.empty()) options.limits = load_facts(flags.facts);
   options.segment_seconds = flags.segment_seconds;
+  options.shares = flags.shares;
+  if (!flags.shares.empty() && flags.device.find(',') == std::string::npos)
+    throw UsageError("--tensor-split shares a model between several devices, as --device 0,1 names them");
   if (!flags.profile.empty()) options.profile = options.profile_details = true;
   auto backend = open_device(flags.device, std::move(options));
   if (!flags.quiet) {

@@ -98,6 +98,7 @@ std::string name_of_foreign_option(std::string_view option) {
       {"--n-gpu-layers", "--device"},
       {"--gpu-layers", "--device"},
       {"--main-gpu", "--device"},
+      {"--split-mode", "--device"},
       {"--tokenizer-name", "--tokenizer"},
   };
   std::string dashes(option);  // nanoGPT and Python write them with underscores

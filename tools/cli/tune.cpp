@@ -88,6 +88,8 @@ void print_program(const std::string& name, const TunedProgram& tuned) {
 }  // namespace
 
 void use_tuning(Backend& backend, const CommonFlags& flags, bool written) {
+  for (Backend* part : backend.parts()) use_tuning(*part, flags, written);
+  if (!backend.parts().empty()) return;
   const bool reference = flags.device == "reference";
   if (reference && !flags.tuning.empty() && flags.tuning != "none" && !written)
     throw UsageError("--tuning chooses among a device's kernels, of which the reference has none; leave it out");
@@ -113,6 +115,7 @@ void keep_tuning(Backend& backend, const CommonFlags& flags, const Tuning& measu
 void tune_missing(Backend& backend, const CommonFlags& flags,
                   const std::function<void(Tuning&, const TuneObserver&)>& measure) {
   if (!flags.tune) return;
+  backend.check_one_device("--tune");
   tuning_file(flags, backend.facts());
   Watch watch(flags.quiet);
   int64_t kinds = 0;
@@ -141,6 +144,7 @@ void tune(const TuneFlags& flags) {
   if (flags.batch == 0 && flags.accumulate > 1) throw UsageError("--accumulate is of training steps, and --batch is 0");
   const auto prompts = prompt_lengths(flags.prompts, model, flags.context);
   auto backend = open_backend(flags.common, {}, true);
+  backend->check_one_device("tune");
   const auto file = tuning_file(flags.common, backend->facts());
   Watch watch(flags.common.quiet);
   catch_end_signals();
