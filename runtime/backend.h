@@ -183,6 +183,8 @@ struct BackendOptions {
   bool inspect = false;
   /// Of several devices: what share of a model's weights each has; empty: by the memory that is free on each.
   std::vector<double> shares = {};
+  /// Of several devices: hears which has which layers of a model, a line each.
+  std::function<void(const std::string&)> note_layers = {};
   /// Hears, a line each, what the user should know but is no error: that faulty matrix cores are left alone, that a
   /// better device can't be used, that a kernel stands in for one that the driver can't compile.
   std::function<void(const std::string&)> note = {};

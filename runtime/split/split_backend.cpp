@@ -180,7 +180,7 @@ class SplitProgram : public Program {
 class SplitBackend : public Backend {
  public:
   SplitBackend(std::vector<std::unique_ptr<Backend>> parts, const BackendOptions& options)
-      : owned_(std::move(parts)), shares_(options.shares), note_(options.note) {
+      : owned_(std::move(parts)), shares_(options.shares), note_(options.note_layers) {
     check(!options.profile, "a profile is of one device; take one --device");
     check(shares_.empty() || shares_.size() == owned_.size(), "{} shares were given of {} devices", shares_.size(),
           owned_.size());

@@ -14,8 +14,8 @@ namespace vkformer {
 /// The devices that "0,1" or "NVIDIA,Arc" names.
 std::vector<std::string> devices_of(const std::string& device);
 
-/// A backend of all of them. Graphs are built for the first one. Stores tell options.note which device has which
-/// layers. Throws Error for profiles, and for a number of options.shares that is not that of the devices.
+/// A backend of all of them. Graphs are built for the first one. Stores tell options.note_layers. Throws Error for
+/// profiles, and for a number of options.shares that is not that of the devices.
 std::unique_ptr<Backend> make_split_backend(std::vector<std::unique_ptr<Backend>> parts, const BackendOptions& options);
 
 }  // namespace vkformer

@@ -34,6 +34,7 @@ std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions o
   if (!flags.shares.empty() && flags.device.find(',') == std::string::npos)
     throw UsageError("--tensor-split shares a model between several devices, as --device 0,1 names them");
   if (!flags.profile.empty()) options.profile = options.profile_details = true;
+  if (!flags.quiet) options.note_layers = [](const std::string& line) { say("{}", line); };
   auto backend = open_device(flags.device, std::move(options));
   if (!flags.quiet) {
     say("{}", backend->describe());
