@@ -64,6 +64,24 @@ TEST_CASE("stop texts end an answer, in whatever pieces it comes", "[serving]") 
   CHECK(texts.push("more").empty());
 }
 
+TEST_CASE("an answer goes on with the assistant's last message", "[serving]") {
+  const auto request = [](const std::string& last, const std::string& more = "") {
+    return parse_chat_request(R"({"messages": [{"role": "user", "content": "Hi"}, )" + last + "]" + more + "}");
+  };
+  const std::string text = R"({"role": "assistant", "content": [{"type": "text", "text": "Well, "}]})";
+  CHECK(request(text).begun == "Well, ");
+  CHECK(request(text, R"(, "continue_final_message": true, "add_generation_prompt": false)").messages.size() == 1);
+  CHECK(request(text, R"(, "continue_final_message": false)").begun.empty());
+  CHECK(request(text, R"(, "continue_final_message": false)").messages.size() == 2);
+  const std::string called = R"({"role": "assistant", "content": "Well", "tool_calls": []})";
+  const std::string asks = R"({"role": "user", "content": "Well"})";
+  for (const std::string& other : {called, asks}) {
+    CHECK(request(other).begun.empty());
+    CHECK_THROWS_AS(request(other, R"(, "continue_final_message": true)"), Error);
+    CHECK_THROWS_AS(request(other, R"(, "add_generation_prompt": false)"), Error);
+  }
+}
+
 TEST_CASE("requests say what to write and how", "[serving]") {
   const TextRequest request = parse_chat_request(asked);
   REQUIRE(request.chat());

@@ -24,8 +24,7 @@ const nlohmann::json& neutral_values() {
     "dry_multiplier": 0, "dynatemp_range": 0, "lora": [], "typical": 1, "tfs_z": 1, "top_n_sigma": -1, "samplers": null,
     "stop_token_ids": [], "bad_words": [], "allowed_token_ids": null, "prompt_logprobs": null,
     "top_a": 0, "truncate_prompt_tokens": null, "return_tokens_as_token_ids": false, "use_beam_search": false, "length_penalty": 1, "guided_json": null,
-    "guided_regex": null, "guided_choice": null, "guided_grammar": null, "structured_outputs": null,
-    "continue_final_message": false, "add_generation_prompt": true})");
+    "guided_regex": null, "guided_choice": null, "guided_grammar": null, "structured_outputs": null})");
   return values;
 }
 
@@ -114,6 +113,20 @@ nlohmann::ordered_json messages_of(const JsonObject& json, const nlohmann::order
   }
   check(!messages.empty(), "\"messages\" is empty; give at least one message");
   return messages;
+}
+
+/// Takes the last message away where the answer goes on with it: the assistant's, of text alone.
+void take_begun(const JsonObject& json, TextRequest& request) {
+  const nlohmann::ordered_json& last = request.messages.back();
+  const bool can = last["role"] == "assistant" && last["content"].is_string() && last["content"] != "" &&
+                   !last.contains("tool_calls") && request.messages.size() > 1;
+  const bool goes_on = boolean_or(json, "continue_final_message", can);
+  check(goes_on || boolean_or(json, "add_generation_prompt", true),
+        "\"add_generation_prompt\" is false, but the answer goes on with no message of the assistant's");
+  if (!goes_on) return;
+  check(can, "\"continue_final_message\" is true, but the last message is no text of the assistant's behind another");
+  request.begun = last["content"];
+  request.messages.erase(request.messages.size() - 1);
 }
 
 std::vector<int32_t> ids_of(const nlohmann::json& list, const char* key) {
@@ -285,6 +298,7 @@ GenerationConfig TextRequest::over(GenerationConfig config) const {
 TextRequest chat_request_of(const JsonObject& json, const nlohmann::ordered_json& ordered) {
   TextRequest request = settings_of(json, ordered);
   request.messages = messages_of(json, ordered, request.pictures);
+  take_begun(json, request);
   check(!json.has("logprobs") || json.value()["logprobs"].is_boolean(),
         "\"logprobs\" of a conversation is true or false; \"top_logprobs\" is how many of the likeliest come");
   if (boolean_or(json, "logprobs", false))

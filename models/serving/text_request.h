@@ -22,6 +22,7 @@ struct TextRequest {
     std::string bytes, name;  ///< `name`: what errors call it
   };
   std::vector<Picture> pictures;
+  std::string begun;  ///< what the answer goes on with: the last message, the assistant's, which `messages` then lack
   nlohmann::ordered_json template_variables = nlohmann::ordered_json::object();  ///< beside the conversation
   struct Prompt {
     std::string text;  ///< or, where it is empty:

@@ -234,6 +234,8 @@ ask 200 POST /v1/chat/completions "$tools, \"stream\": true}"
 grep -q "$call,\"id\":\"[0-9a-z]\{9\}\",\"index\":0" reply || fail "no call in a stream: $(cat reply)"
 ask 200 POST /apply-template "${tools/'"role"'/'"role": "assistant", "tool_calls": [{"function": {"name": "add", "arguments": "{\"a\": 1}"}}], "role2"'}}"
 grep -q '<tool_call>{\\"name\\": \\"add\\", \\"arguments\\": {\\"a\\": 1}}' reply || fail "a call that was: $(cat reply)"
+ask 200 POST /apply-template '{"messages": [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Well, "}]}'
+grep -q '"Why?Well, "' reply || fail "an answer that was begun: $(cat reply)"
 stop
 
 # A key, and pages that may ask.

@@ -122,7 +122,14 @@ std::string TextService::rendered(const TextRequest& request) const {
       if (message.contains("reasoning_content") && !message.contains("thinking"))
         message["thinking"] = message["reasoning_content"];
   conversation.variables.update(request.template_variables);
-  return setup_->chat_template.render(conversation).text;
+  std::string prompt = setup_->chat_template.render(conversation).text;
+  if (request.begun.empty()) return prompt;
+  const auto parts = AnswerText::parts_of(tokenizer_, tokenizer_.encode_as_it_is(prompt), marks_);
+  check(!parts || parts->part() == AnswerPart::answer,
+        "the last message is the assistant's, but this model's answers begin with thoughts, or a channel, before they "
+        "can go on with a text; turn thoughts off (\"enable_thinking\": false), or send "
+        "\"continue_final_message\": false");
+  return prompt + request.begun;
 }
 
 const ToolCallForm& TextService::tool_form() const {
