@@ -84,6 +84,10 @@ struct Pass {
   Value pictured = {};
   Value seed = {};  ///< optional i32 [2] {seed, step}: dropout is on
 
+  /// Optional i32 [B, T, S], of a Decoder: which keys each position sees, in place of causality; in layers with a
+  /// window, too.
+  Value sees = {}, sees_in_window = {};
+
   // Over a cache of earlier positions.
   Value position = {};   ///< optional i32 [1]: where in the cache the first of the T positions goes
   int64_t capacity = 0;  ///< positions the cache holds: S of the mask
@@ -147,6 +151,10 @@ struct Model {
   bool padding_in_front = false;
   /// Its layers keep states of what went before (Role::state), which can't go back to an earlier position.
   bool recurrent = false;
+  /// Positions of a picture see all of it, also what is behind them: a run that has any takes one picture, no more,
+  /// with Pass::sees, and where layers have a window of so many positions, Pass::sees_in_window.
+  bool whole_pictures = false;
+  int64_t window = 0;
   /// Latent attention: whether a run of so many positions of each row forms keys and values of the `seen` ones, its own
   /// among them, that it sees behind a cache. From position 0 on all runs of several positions do.
   std::function<bool(int64_t rows, int64_t positions, int64_t seen)> forms_keys = {};

@@ -96,7 +96,7 @@ void check_logits(Backend& backend, const std::string& name, int64_t run_positio
 }  // namespace
 
 TEST_CASE("eyes see what transformers' see", "[seeing]") {
-  for (const std::string name : {"llava", "idefics3", "llava_siglip"}) {
+  for (const std::string name : {"llava", "idefics3", "llava_siglip", "gemma3"}) {
     INFO(name);
     const Recorded recorded(name);
     const std::filesystem::path folder = seeing / name;
@@ -138,19 +138,26 @@ TEST_CASE("what is written of pictures is what transformers writes", "[seeing]")
   check_logits(*backend, "llava_siglip", 2048);
   check_logits(*backend, "idefics3", 2048);
   check_logits(*backend, "idefics3", 16);
+  check_logits(*backend, "gemma3", 2048);
+  check_logits(*backend, "gemma3", 8);
 }
 
 TEST_CASE("what a device writes of pictures is what transformers writes", "[seeing][device][one_driver]") {
   check_logits(*make_backend(""), "llava", 2048);
   check_logits(*make_backend("", {.as_gpu = true}), "llava", 2048);
   check_logits(*make_backend(""), "idefics3", 2048);
+  check_logits(*make_backend("", {.as_gpu = true}), "gemma3", 2048);
 }
 
 TEST_CASE("conversations with pictures are written as by transformers", "[seeing]") {
   const auto text = [](const ChatTemplate& of, const ChatHistory& said) {
-    return of.render({.messages = messages_for(of, said.messages(), "<image>"), .add_generation_prompt = true}).text;
+    return of
+        .render({.messages = messages_for(of, said.messages(), "<image>"),
+                 .add_generation_prompt = true,
+                 .variables = {{"bos_token", "<s>"}}})
+        .text;
   };
-  for (const std::string name : {"llava", "idefics3"})
+  for (const std::string name : {"llava", "idefics3", "gemma3"})
     CHECK(text(*find_chat_template(seeing / name), recorded_history(seeing / name)) ==
           Recorded(name).file.metadata().at("text"));
   const ChatHistory history = recorded_history(seeing / "llava");

@@ -145,8 +145,8 @@ KeysValues Layers::in_cache(KeysValues own, const AttentionOptions& options, con
 
 Value Layers::attend(HeadColumns q, const KeysValues& seen, AttentionOptions options, double dropout) {
   set_dropout(options, dropout);
-  options.mask = mask(pass_.mask, graph_.shape(seen.k.value)[1]);
-  if (seen.cached) options.position = pass_.position;
+  if (!options.mask) options.mask = mask(pass_.mask, graph_.shape(seen.k.value)[1]);
+  if (seen.cached && options.causal) options.position = pass_.position;
   return attention(graph_, q, seen.k, seen.v, options);
 }
 

@@ -149,6 +149,20 @@ void Generator::write_pictures(Program& program, std::span<int32_t> ids) const {
   program.write("pictured", pictured);
 }
 
+void Generator::write_sees(Program& program, int64_t positions, size_t length) const {
+  const auto queries = static_cast<size_t>(positions), keys = static_cast<size_t>(shape_.capacity),
+             begin = static_cast<size_t>(position_), window = static_cast<size_t>(model_.window);
+  std::vector<int32_t> sees(queries * keys, 0);
+  const auto write = [&](const char* input, const std::function<size_t(size_t query)>& first) {
+    for (size_t q = 0; q < length; ++q)
+      for (size_t k = 0; k < begin + length; ++k) sees[q * keys + k] = k >= first(q);
+    program.write(input, sees);
+  };
+  write("sees", [](size_t) { return size_t{0}; });
+  if (window > 0)
+    write("sees_in_window", [&](size_t q) { return std::min(begin, begin + q < window ? 0 : begin + q + 1 - window); });
+}
+
 void Generator::write_inputs(Program& program, const RunShape& shape, std::span<const int32_t> tokens) {
   forget_ahead();
   check_tokens(tokens, shape.pictured);
@@ -161,6 +175,7 @@ void Generator::write_inputs(Program& program, const RunShape& shape, std::span<
     if (shape_.left_padded) first.push_back(static_cast<int32_t>(position_) - pads_[r]);
   }
   if (shape.pictured) write_pictures(program, ids);
+  if (shape.pictured && model_.whole_pictures) write_sees(program, positions, length);
   write_feed(program, {{"ids", ids}});
   write_position(program, position_);
   if (shape_.left_padded) write_feed(program, {{"mask", mask_}, {"first_positions", first}});
@@ -247,14 +262,27 @@ std::vector<float> Generator::extend(std::span<const int32_t> tokens) {
   return logits;
 }
 
+size_t Generator::may_run(std::span<const int32_t> tokens) const {
+  if (!picture_row_ || !model_.whole_pictures) return tokens.size();
+  const bool pictured = tokens.front() >= model_.vocabulary;
+  const auto end = std::ranges::find_if(tokens, [&](int32_t id) { return (id >= model_.vocabulary) != pictured; });
+  const auto count = static_cast<size_t>(end - tokens.begin());
+  if (!pictured) return count;
+  const int64_t run = prompt_run(model_, shape_, static_cast<int64_t>(count), position_).positions;
+  check(run >= static_cast<int64_t>(count),
+        "a picture takes {} positions in one run, for which there is no room behind {}", count, position_);
+  return count;
+}
+
 void Generator::for_pieces(
     std::span<const int32_t> tokens,
     const std::function<void(const RunShape& shape, std::span<const int32_t> piece, size_t begin)>& run) {
   const auto rows = static_cast<size_t>(shape_.rows);
   const size_t length = tokens.size() / rows;
   for (size_t done = 0; done < length;) {
-    RunShape shape = prompt_run(model_, shape_, static_cast<int64_t>(length - done), position_);
-    const size_t count = std::min(length - done, static_cast<size_t>(shape.positions));
+    const size_t left = rows == 1 ? may_run(tokens.subspan(done)) : length - done;
+    RunShape shape = prompt_run(model_, shape_, static_cast<int64_t>(left), position_);
+    const size_t count = std::min(left, static_cast<size_t>(shape.positions));
     std::vector<int32_t> piece;
     for (size_t r = 0; r < rows; ++r) {
       const auto row = tokens.subspan(r * length + done, count);

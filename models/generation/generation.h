@@ -119,6 +119,11 @@ class Generator {
   void write_inputs(Program& program, const RunShape& shape, std::span<const int32_t> tokens);
   /// Writes what stands at ids behind the vocabulary, which become -1.
   void write_pictures(Program& program, std::span<int32_t> ids) const;
+  /// How many of a text's next tokens may go into one run: all, or of a model that sees pictures as wholes those before
+  /// the next picture, or that.
+  size_t may_run(std::span<const int32_t> tokens) const;
+  /// Writes what positions see of a run that is a picture, of `length` positions.
+  void write_sees(Program& program, int64_t positions, size_t length) const;
   /// .. those that no token is in.
   void write_position(Program& program, int64_t position);
   Program& scoring_program(const Scoring& scoring, const RunShape& run);

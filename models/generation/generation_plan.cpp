@@ -105,6 +105,11 @@ Value add_run(Graph& graph, const Model& model, const GeneratorShape& shape, con
     pass.first_positions = graph.input("first_positions", {R}, DType::i32);
   }
   if (run.pictured) pass.pictured = graph.input("pictured", {R, positions, width_of(model)});
+  if (run.pictured && model.whole_pictures) {
+    pass.sees = graph.input("sees", {R, positions, shape.capacity}, DType::i32);
+    if (model.window > 0)
+      pass.sees_in_window = graph.input("sees_in_window", {R, positions, shape.capacity}, DType::i32);
+  }
   if (model.has_encoder()) {
     if (model.masks_sources())
       pass.source_mask = graph.input("source_mask", {shape.sources, shape.source_positions}, DType::i32);

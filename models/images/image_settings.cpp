@@ -38,6 +38,7 @@ constexpr ProcessorKind kinds[] = {
     {"llava", "Llava", true, 224, Resample::bicubic, 224, clip_mean, clip_deviation},
     {"idefics3", "Idefics3", false, 364, Resample::lanczos, 0, halves, halves},
     {"smolvlm", "SmolVLM", false, 364, Resample::lanczos, 0, halves, halves},
+    {"gemma3", "Gemma3", false, 224, Resample::bilinear, 0, halves, halves},
 };
 
 JsonObject settings_of(const std::filesystem::path& folder) {
@@ -66,7 +67,7 @@ const ProcessorKind& kind_of(const JsonObject& settings, const std::filesystem::
   for (const ProcessorKind& kind : kinds)
     for (const std::string_view end : {"ImageProcessor", "ImageProcessorFast", "FeatureExtractor"})
       if (type == std::string(kind.name) + std::string(end)) return kind;
-  fail("{}: {} is {}; supported are the processors of ViT, DeiT, CLIP, SigLIP, DINOv2 (Bit), Idefics 3 and SmolVLM",
+  fail("{}: {} is {}; supported are the processors of ViT, DeiT, CLIP, SigLIP, DINOv2 (Bit), Idefics 3, SmolVLM and Gemma 3",
        settings.name(), key, in_quotes(type));
 }
 
@@ -136,6 +137,8 @@ ImageSettings load_image_settings(const std::filesystem::path& folder, std::stri
   const bool tiled = kind.resample == Resample::lanczos;  // tiles are all of one size, so nothing is padded
   check(tiled || !boolean_or(settings, "do_pad", false),
         "{}: do_pad is not supported; set it to false, or give another model", settings.name());
+  check(!boolean_or(settings, "do_pan_and_scan", false),
+        "{}: do_pan_and_scan is not supported; set it to false (the model was trained without, too)", settings.name());
   ImageSettings result;
   const bool resizes = boolean_or(settings, "do_resize", true);
   if (tiled)

@@ -9,6 +9,14 @@ namespace vkformer {
 
 Eyes make_llava(const JsonObject& config);
 Eyes make_idefics3(const JsonObject& config);
+Eyes make_gemma3(const JsonObject& config);
+
+/// The config of SigLIP's encoder, which may have a head that nobody reads.
+JsonObject without_pooling(const JsonObject& vision_config);
+inline constexpr const char* vision_tower = "vision_tower.";
+/// Of tensors of LLaVA's kin: transformers 5 leaves out a part of the encoder's names, and 4.5x puts "model." before
+/// all.
+void add_tower_names(std::vector<ParameterSpec>& parameters);
 
 /// Throws Error where the part that writes is of a family that takes no pictures.
 void check_writer(const JsonObject& config);

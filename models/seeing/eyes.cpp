@@ -16,7 +16,7 @@ struct SeeingFamily {
   Eyes (*make)(const JsonObject& config);
 };
 constexpr SeeingFamily seeing_families[] = {
-    {"llava", make_llava}, {"idefics3", make_idefics3}, {"smolvlm", make_idefics3}};
+    {"llava", make_llava}, {"idefics3", make_idefics3}, {"smolvlm", make_idefics3}, {"gemma3", make_gemma3}};
 
 const SeeingFamily* seeing_family(const JsonObject& config) {
   const std::string type = string_or(config, "model_type", "");
@@ -33,10 +33,10 @@ int64_t Eyes::weight_bytes() const {
   return sum;
 }
 
-std::string Eyes::text_of(const std::string& mark, int64_t rows, int64_t columns) const {
+std::string Eyes::text_of(const std::string& position, int64_t rows, int64_t columns) const {
   std::string view;
-  for (int64_t i = 0; i < positions; ++i) view += mark;
-  if (!tiled) return view;
+  for (int64_t i = 0; i < positions; ++i) view += position;
+  if (!tiled) return before + view + after;
   const std::string edge = "<fake_token_around_image>";
   std::string text;
   for (int64_t row = 1; row <= rows; ++row) {
@@ -50,12 +50,31 @@ std::string Eyes::text_of(const std::string& mark, int64_t rows, int64_t columns
 
 void check_writer(const JsonObject& config) {
   const std::string type = require_string(require_object(config, "text_config"), "model_type");
-  check(type == "llama" || type == "mistral" || type == "qwen2",
-        "{}: text_config is of {}; with eyes llama, mistral and qwen2 are supported", config.name(), in_quotes(type));
+  check(type == "llama" || type == "mistral" || type == "qwen2" || type == "gemma3_text",
+        "{}: text_config is of {}; with eyes llama, mistral, qwen2 and gemma3_text are supported", config.name(),
+        in_quotes(type));
 }
 
 int32_t picture_token(const JsonObject& config, const char* key, int32_t usual, int64_t vocabulary) {
   return static_cast<int32_t>(integer_or(config, key, usual, 0, vocabulary - 1));
+}
+
+JsonObject without_pooling(const JsonObject& vision_config) {
+  nlohmann::json config = vision_config.value();
+  config.erase("vision_use_head");
+  return JsonObject::make(std::move(config), vision_config.name());
+}
+
+void add_tower_names(std::vector<ParameterSpec>& parameters) {
+  const std::string full = std::string(vision_tower) + "vision_model.";
+  for (ParameterSpec& parameter : parameters) {
+    std::vector<std::string> names{"model." + parameter.name};
+    if (parameter.name.starts_with(full)) {
+      const std::string newer = vision_tower + parameter.name.substr(full.size());
+      names.insert(names.end(), {newer, "model." + newer});
+    }
+    parameter.other_names = names;
+  }
 }
 
 void finish_eyes(Eyes& eyes, const JsonObject& config) {
@@ -80,7 +99,7 @@ bool has_eyes(const JsonObject& config) { return seeing_family(config) != nullpt
 Eyes make_eyes(const JsonObject& config) {
   const SeeingFamily* family = seeing_family(config);
   check(family != nullptr,
-        "{}: this {} model has no eyes here; pictures can be shown to models of llava, idefics3 and smolvlm",
+        "{}: this {} model has no eyes here; pictures can be shown to models of llava, idefics3, smolvlm and gemma3",
         config.name(), printable(string_or(config, "model_type", ""), 60));
   return family->make(config);
 }

@@ -14,8 +14,7 @@ namespace vkformer {
 
 namespace {
 
-constexpr const char *llava_tower = "vision_tower.", *first_layer = "multi_modal_projector.linear_1",
-                     *second_layer = "multi_modal_projector.linear_2";
+constexpr const char *first_layer = "multi_modal_projector.linear_1", *second_layer = "multi_modal_projector.linear_2";
 
 /// Of how many of the encoder's layers "vision_feature_layer" means the states: -1 is the last one, 0 what goes into
 /// the first.
@@ -27,13 +26,6 @@ int64_t feature_layers(const JsonObject& config, int64_t count) {
   return layer < 0 ? count + 1 + layer : layer;
 }
 
-/// Of SigLIP's encoder, which may have a head that nobody reads.
-JsonObject without_pooling(const JsonObject& vision_config) {
-  nlohmann::json config = vision_config.value();
-  config.erase("vision_use_head");
-  return JsonObject::make(std::move(config), vision_config.name());
-}
-
 /// Whether the first state, the class token's, is among those that a text gets.
 bool keeps_first(const JsonObject& config) {
   constexpr const char* key = "vision_feature_select_strategy";
@@ -41,19 +33,6 @@ bool keeps_first(const JsonObject& config) {
   check(strategy == "default" || strategy == "full", "{}: {} is {}; supported are \"default\" and \"full\"",
         config.name(), key, in_quotes(strategy));
   return strategy == "full";
-}
-
-/// transformers 5 leaves out a part of the encoder's names, and 4.5x puts "model." before all.
-void add_llava_names(std::vector<ParameterSpec>& parameters) {
-  const std::string full = std::string(llava_tower) + "vision_model.";
-  for (ParameterSpec& parameter : parameters) {
-    std::vector<std::string> names{"model." + parameter.name};
-    if (parameter.name.starts_with(full)) {
-      const std::string newer = llava_tower + parameter.name.substr(full.size());
-      names.insert(names.end(), {newer, "model." + newer});
-    }
-    parameter.other_names = names;
-  }
 }
 
 }  // namespace
@@ -65,7 +44,7 @@ Eyes make_llava(const JsonObject& config) {
   check(type == "clip_vision_model" || type == "siglip_vision_model",
         "{}: vision_config is of {}; clip_vision_model and siglip_vision_model are supported", config.name(),
         in_quotes(type));
-  const VisionConfig vision = VisionConfig::tower(vision_config, type, 0, llava_tower);
+  const VisionConfig vision = VisionConfig::tower(vision_config, type, 0, vision_tower);
   const int64_t layers = feature_layers(config, vision.stack.count);
   // Versions of transformers differ in whether the last states are normed.
   check(type == "clip_vision_model" || layers < vision.stack.count,
@@ -97,7 +76,7 @@ Eyes make_llava(const JsonObject& config) {
     return reshape(graph, between.linear(inner, second_layer, width, {.bias = bias}), {1, positions, width});
   };
   finish_eyes(eyes, config);
-  add_llava_names(eyes.model.parameters);
+  add_tower_names(eyes.model.parameters);
   return eyes;
 }
 

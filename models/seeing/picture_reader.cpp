@@ -8,12 +8,12 @@
 
 namespace vkformer {
 
-PictureReader::PictureReader(Backend& backend, Eyes eyes, const ImageProcessor& processor, std::string mark,
+PictureReader::PictureReader(Backend& backend, Eyes eyes, const ImageProcessor& processor, std::string position,
                              const std::filesystem::path& folder)
     : backend_(backend),
       eyes_(std::move(eyes)),
       processor_(processor),
-      mark_(std::move(mark)),
+      position_(std::move(position)),
       weights_(eyes_.model.parameters, folder) {
   const PictureShape& picture = eyes_.model.picture;
   check(processor.height() == picture.height && processor.width() == picture.width,
@@ -24,7 +24,7 @@ PictureReader::PictureReader(Backend& backend, Eyes eyes, const ImageProcessor& 
 PreparedPicture PictureReader::prepared(const Image& image) const {
   const ImageProcessor::Views views = processor_.views(image);
   PreparedPicture picture{.positions = eyes_.positions * std::ssize(views.pixels),
-                          .text = eyes_.text_of(mark_, views.rows, views.columns)};
+                          .text = eyes_.text_of(position_, views.rows, views.columns)};
   for (const std::vector<float>& pixels : views.pixels)
     picture.views.push_back(patches_of(pixels, eyes_.model.picture));
   return picture;

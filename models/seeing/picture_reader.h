@@ -21,12 +21,11 @@ class PictureReader {
   /// `backend` must outlive it; `folder` has the weights, which are loaded when the first picture is read, as
   /// store_weights_as() has made the model. Throws Error like Weights(), and where the processor gives pictures of
   /// another size than the eyes take.
-  /// `mark`: the token that stands for a picture, as text.
-  PictureReader(Backend& backend, Eyes eyes, const ImageProcessor& processor, std::string mark,
+  /// `position`: the token that stands for a position of a picture, as text.
+  PictureReader(Backend& backend, Eyes eyes, const ImageProcessor& processor, std::string position,
                 const std::filesystem::path& folder);
 
   const Eyes& eyes() const { return eyes_; }
-  const std::string& mark() const { return mark_; }
   const Weights& weights() const { return weights_; }
   /// From any thread. Throws Error like ImageProcessor::views().
   PreparedPicture prepared(const Image& image) const;
@@ -39,7 +38,7 @@ class PictureReader {
   Backend& backend_;
   Eyes eyes_;
   ImageProcessor processor_;
-  std::string mark_;
+  std::string position_;
   Weights weights_;
   std::shared_ptr<Store> store_;
   std::unique_ptr<Program> program_;

@@ -27,6 +27,8 @@ class SeenPictures {
   SeenPictures(Marks marks, Prepare prepare, Read read)
       : marks_(std::move(marks)), prepare_(std::move(prepare)), read_(std::move(read)) {}
 
+  const std::string& mark() const { return marks_.mark; }
+
   /// A picture that was shown; it is kept as long as anybody has this.
   struct Picture;
   using Shown = std::shared_ptr<Picture>;

@@ -14,11 +14,12 @@ Sight::Sight(Backend& backend, const std::filesystem::path& folder, const Model&
   try {
     Eyes eyes = make_eyes(load_model_json(folder, "config.json"));
     store_weights_as(eyes.model, folder, dtype);
-    const SeenPictures::Marks marks{text.vocabulary, eyes.token, tokenizer.piece(eyes.token)};
-    reader_ = std::make_unique<PictureReader>(backend, std::move(eyes), ImageProcessor::from_folder(folder), marks.mark,
+    const std::string position = tokenizer.piece(eyes.token);
+    const SeenPictures::Marks marks{text.vocabulary, eyes.token, eyes.mark.empty() ? position : eyes.mark};
+    reader_ = std::make_unique<PictureReader>(backend, std::move(eyes), ImageProcessor::from_folder(folder), position,
                                               folder);
-    check(!marks.mark.empty(), "{}: its tokenizer has no token {}, which stands for pictures",
-          printable(folder.string()), marks.token);
+    check(!position.empty(), "{}: its tokenizer has no token {}, which stands for pictures", printable(folder.string()),
+          marks.token);
     pictures_ = std::make_unique<SeenPictures>(
         marks, [this](const Image& image) { return reader_->prepared(image); },
         [this](const PreparedPicture& picture) { return reader_->read(picture); });

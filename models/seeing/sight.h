@@ -20,7 +20,7 @@ class Sight {
 
   bool there() const { return pictures_ != nullptr; }
   /// What stands for a picture in a text; "" for a model that can't see.
-  std::string mark() const { return there() ? reader_->mark() : ""; }
+  std::string mark() const { return there() ? pictures_->mark() : ""; }
   int64_t bytes() const;  ///< of the weights; 0 for a model that can't see
   /// Of the part that writes: what the eyes use is not extra.
   void share_with(Weights& text) const {

@@ -20,7 +20,8 @@ from make_images import picture
 from PIL import Image
 from safetensors.numpy import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
-from transformers import (CLIPImageProcessorPil, CLIPVisionConfig, Idefics3Config, Idefics3ForConditionalGeneration,
+from transformers import (CLIPImageProcessorPil, CLIPVisionConfig, Gemma3Config, Gemma3ForConditionalGeneration,
+                          Gemma3ImageProcessorPil, Gemma3Processor, Gemma3TextConfig, Idefics3Config, Idefics3ForConditionalGeneration,
                           Idefics3ImageProcessorPil, Idefics3Processor, LlamaConfig, LlavaConfig,
                           LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast, Qwen2Config,
                           SiglipImageProcessorPil, SiglipVisionConfig)
@@ -40,6 +41,12 @@ SMOLVLM_TEMPLATE = (
     "{{':'}}{% else %}{{': '}}{% endif %}{% for line in message['content'] %}{% if line['type'] == 'text' %}{{line['text']}}"
     "{% elif line['type'] == 'image' %}{{ '<image>' }}{% endif %}{% endfor %}<end_of_utterance>\n{% endfor %}"
     "{% if add_generation_prompt %}{{ 'Assistant:' }}{% endif %}")
+# As google/gemma-3-4b-it has it, without what it says of roles.
+GEMMA_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}{{ '<start_of_turn>' + ('model' if message['role'] == 'assistant' else "
+    "message['role']) + '\n' }}{% for item in message['content'] %}{% if item['type'] == 'image' %}{{ '<start_of_image>' }}"
+    "{% elif item['type'] == 'text' %}{{ item['text'] | trim }}{% endif %}{% endfor %}{{ '<end_of_turn>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{% endif %}")
 MESSAGES = [
     {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}]},
     {"role": "assistant", "content": [{"type": "text", "text": "A hill."}]},
@@ -103,6 +110,25 @@ def idefics3():
     return Idefics3ForConditionalGeneration(config), processor
 
 
+def gemma3():
+    """Positions that are means of 2 x 2 patches, see all of their picture, and stand behind a window's length of others."""
+    vision = SiglipVisionConfig(hidden_size=32, intermediate_size=40, num_hidden_layers=2, num_attention_heads=2, image_size=20,
+                                patch_size=5, vision_use_head=False)
+    text = Gemma3TextConfig(vocab_size=270, hidden_size=24, intermediate_size=40, num_hidden_layers=3, num_attention_heads=4,
+                            num_key_value_heads=2, head_dim=8, max_position_embeddings=256, sliding_window=5, query_pre_attn_scalar=8,
+                            layer_types=["sliding_attention", "full_attention", "sliding_attention"], bos_token_id=1,
+                            eos_token_id=2, pad_token_id=4)
+    config = Gemma3Config(vision_config=vision, text_config=text, mm_tokens_per_image=4, image_token_index=3, boi_token_index=5,
+                          eoi_token_index=6)
+    tokens = tokenizer("<start_of_image>", "<end_of_image>", "<start_of_turn>", "<end_of_turn>", begins=False)
+    tokens = PreTrainedTokenizerFast(tokenizer_object=tokens.backend_tokenizer, bos_token="<s>", eos_token="</s>", unk_token="<unk>",
+                                     pad_token="<pad>", extra_special_tokens={"image_token": "<image>", "boi_token": "<start_of_image>",
+                                                                              "eoi_token": "<end_of_image>"})
+    images = Gemma3ImageProcessorPil(size={"height": 20, "width": 20})
+    processor = Gemma3Processor(images, tokens, image_seq_length=4, chat_template=GEMMA_TEMPLATE)
+    return Gemma3ForConditionalGeneration(config), processor
+
+
 def record(folder, model, processor):
     for name, parameter in model.named_parameters():
         # So large that pictures and places count, and norms are not ones.
@@ -125,8 +151,9 @@ def record(folder, model, processor):
     with torch.no_grad():
         seen = [torch.cat(list(get_features(model, pixels.double()))) for pixels in views]
         images = {"pixel_values": inputs["pixel_values"].double()}
-        if "pixel_attention_mask" in inputs:
-            images["pixel_attention_mask"] = inputs["pixel_attention_mask"]
+        for key in ("pixel_attention_mask", "token_type_ids"):
+            if key in inputs:
+                images[key] = inputs[key]
         logits = model(input_ids=inputs["input_ids"], **images).logits
     tensors = {"input_ids": inputs["input_ids"][0].numpy().astype(numpy.int32),
                "logits": logits[0].numpy().astype(numpy.float32)}
@@ -147,7 +174,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     out = parser.parse_args().out
-    for number, (name, make) in enumerate({"llava": llava, "idefics3": idefics3, "llava_siglip": llava_siglip}.items()):
+    for number, (name, make) in enumerate({"llava": llava, "idefics3": idefics3, "llava_siglip": llava_siglip, "gemma3": gemma3}.items()):
         torch.manual_seed(number)
         record(out / name, *make())
 

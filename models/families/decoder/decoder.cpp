@@ -269,6 +269,8 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   model.config = std::make_shared<const nlohmann::json>(config);
   model.hidden = [decoder](Graph& graph, const Pass& pass) { return Builder(graph, decoder, pass).hidden(); };
   const auto windowed = std::ranges::find_if(decoder.layers, [](const Decoder::Layer& l) { return l.window > 0; });
+  model.whole_pictures = decoder.whole_pictures;
+  model.window = windowed == decoder.layers.end() ? 0 : windowed->window;
   if (decoder.both_ways && windowed != decoder.layers.end())
     model.constants.push_back(reach_constant(window_reach(decoder, windowed->window)));
   model.head = [decoder](Graph& graph, const Pass& pass, Value hidden) {

@@ -171,6 +171,7 @@ struct Decoder {
   bool tied = false;          ///< the head is the embedding
   /// Of texts, which it tells apart by their last states instead of writing them; without a head for tokens.
   std::optional<HeadClasses> classes;
+  bool whole_pictures = false;  ///< see Model
   /// An encoder, without a head: a position also sees what is behind it, of a window half to either side.
   bool both_ways = false;
   std::vector<RotaryConfig> rotaries = {{}};

@@ -38,6 +38,11 @@ class SelfAttention {
                              .causal = !decoder_.both_ways,
                              .window = layer_.window,
                              .softcap = static_cast<float>(decoder_.score_cap)};
+    if (const Value sees = layer_.window > 0 ? layers_.pass().sees_in_window : layers_.pass().sees) {
+      options.causal = false;
+      options.window = 0;
+      options.mask = sees;
+    }
     if (decoder_.sinks) options.sinks = layers_.tensor(name_ + attention_sinks, {heads});
     if (decoder_.both_ways && layer_.window > 0) layers_.see_both_ways(options, window_reach(decoder_, layer_.window));
     if (layer_.kv_layer < 0)

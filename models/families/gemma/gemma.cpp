@@ -84,6 +84,7 @@ Model make_gemma(const JsonObject& json) {
     check(d.family == "gemma3_text", "{}: use_bidirectional_attention is not supported; gemma3_text's is", json.name());
     generation.architecture = "Gemma3TextModel";
   }
+  d.whole_pictures = d.family == "gemma3_text" && !d.both_ways;
   read_decoder(json, d, generation.architecture, generation.activation);
   // Gemma's first files say gelu and mean its approximation, which it was trained with.
   if (d.family == "gemma" && d.gate == Gate::gelu) d.gate = Gate::gelu_tanh;
