@@ -86,6 +86,13 @@ TEST_CASE("normalizers change a text as the library does", "[tokenizer]") {
   CHECK(normalized(bert, "É\tx\x07中") == "e x 中 ");
   // U+0378 is unassigned, which is no reason to drop it; U+200B is a format character.
   CHECK(normalized(bert, "\u0378\u200b") == "\u0378");
+  // Normal forms are those of Unicode 9: a later mark does not move (U+08D3, of Unicode 11, would go below U+0301), and
+  // a later letter that stands for another (U+107A5 of Unicode 14, for q) stays.
+  for (const char* form : {"NFC", "NFD", "NFKC", "NFKD"}) {
+    INFO(form);
+    CHECK(normalized({{"type", form}}, "x\u0301\u08D3 \U000107A5") == "x\u0301\u08D3 \U000107A5");
+    CHECK(normalized({{"type", form}}, "x\u0301\u08E3") == "x\u08E3\u0301");
+  }
 }
 
 TEST_CASE("pre-tokenizers split a text as the library does", "[tokenizer]") {

@@ -5,8 +5,10 @@
 #include <unicode/normalizer2.h>
 #include <unicode/regex.h>
 #include <unicode/uchar.h>
+#include <unicode/uniset.h>
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/check.h"
 
@@ -28,17 +30,22 @@ void check_icu(UErrorCode status, std::string_view what) {
   check(U_SUCCESS(status), "{}: ICU reports {}", what, u_errorName(status));
 }
 
+/// Normal forms are those of Unicode 9 in the tokenizers library: later characters stay, where they are.
 const icu::Normalizer2& normalizer_of(NormalForm form) {
-  UErrorCode status = U_ZERO_ERROR;
-  const icu::Normalizer2* normalizer = nullptr;
-  switch (form) {
-    case NormalForm::nfc: normalizer = icu::Normalizer2::getNFCInstance(status); break;
-    case NormalForm::nfd: normalizer = icu::Normalizer2::getNFDInstance(status); break;
-    case NormalForm::nfkc: normalizer = icu::Normalizer2::getNFKCInstance(status); break;
-    case NormalForm::nfkd: normalizer = icu::Normalizer2::getNFKDInstance(status); break;
-  }
-  check_icu(status, "normal forms of text");
-  return *normalizer;
+  static const auto normalizers = [] {
+    UErrorCode status = U_ZERO_ERROR;
+    static icu::UnicodeSet known("[:age=9.0:]", status);
+    check_icu(status, "characters of Unicode 9");
+    known.freeze();
+    const auto of_known = [&](const icu::Normalizer2* all) {
+      check_icu(status, "normal forms of text");
+      return icu::FilteredNormalizer2(*all, known);
+    };
+    return std::array{
+        of_known(icu::Normalizer2::getNFCInstance(status)), of_known(icu::Normalizer2::getNFDInstance(status)),
+        of_known(icu::Normalizer2::getNFKCInstance(status)), of_known(icu::Normalizer2::getNFKDInstance(status))};
+  }();
+  return normalizers[static_cast<size_t>(form)];
 }
 
 /// Characters that go on with what stands before them, decomposed and in canonical order (Unicode Standard, D109): the
@@ -50,10 +57,11 @@ std::string in_canonical_order(std::string_view run, const icu::Normalizer2& dec
     if (!decomposer.getDecomposition(static_cast<UChar32>(c), parts)) parts = static_cast<UChar32>(c);
     for (int32_t at = 0; at < parts.length(); at = parts.moveIndex32(at, 1)) characters.push_back(parts.char32At(at));
   });
-  const auto starts = [](UChar32 c) { return u_getCombiningClass(c) == 0; };
+  const auto class_of = [&](UChar32 c) { return decomposer.getCombiningClass(c); };
+  const auto starts = [&](UChar32 c) { return class_of(c) == 0; };
   for (auto begin = characters.begin(); begin != characters.end();) {
     const auto end = std::find_if(begin, characters.end(), starts);
-    std::ranges::stable_sort(begin, end, {}, u_getCombiningClass);
+    std::ranges::stable_sort(begin, end, {}, class_of);
     begin = std::find_if_not(end, characters.end(), starts);
   }
   std::string result;
