@@ -97,6 +97,8 @@ TEST_CASE("numbers and texts print as in Python", "[chat]") {
         R"([1.0, 1e+16, 1e-05, 0.30000000000000004, -4, 2, True, None, "it's", '\x07\n'])");
   CHECK(rendered("{{ v|tojson }}{{ v|tojson(indent=1) }}", {{"v", Json::parse(R"({"b": [1, "é\n"], "a": {}})")}}) ==
         "{\"b\": [1, \"é\\n\"], \"a\": {}}{\n \"b\": [\n  1,\n  \"é\\n\"\n ],\n \"a\": {}\n}");
+  CHECK(rendered("{{ '<a{}>{{{}}}'.format(1, 2) }}{{ '{1}{x}{0}{y}'.format(none, 1.0, x='é', y=nothing) }}") ==
+        "<a1>{2}1.0éNone");
 }
 
 TEST_CASE("what is not supported is refused by name and line", "[chat]") {
@@ -104,6 +106,10 @@ TEST_CASE("what is not supported is refused by name and line", "[chat]") {
   CHECK_THAT(error_in("{{ 1|urlize }}"), ContainsSubstring("t, line 1: the filter \"urlize\" is not supported"));
   CHECK_THAT(error_in("{{ 1 is escaped }}"), ContainsSubstring("the test \"escaped\" is not supported"));
   CHECK_THAT(error_in("{{ 'x'.encode() }}"), ContainsSubstring("'encode' of a str is not supported"));
+  CHECK_THAT(error_in("{{ '{:>3}'.format(1) }}"), ContainsSubstring("{}, {0} and {name} are supported"));
+  CHECK_THAT(error_in("{{ '{}{}'.format(1) }}"), ContainsSubstring("has 1 arguments, and its text asks for more"));
+  CHECK_THAT(error_in("{{ '{}{0}'.format(1) }}"), ContainsSubstring("either {} or numbers"));
+  CHECK_THAT(error_in("{{ 'a}'.format(1) }}"), ContainsSubstring("a single '}'"));
   CHECK_THAT(error_in("{% for i in [1] recursive %}{% endfor %}"), ContainsSubstring("recursive loops"));
   CHECK_THAT(error_in("{{ messages.append(1) }}"), ContainsSubstring("'append' would change a list"));
   CHECK_THAT(error_in("{{ ''.__class__.__mro__ }}"), ContainsSubstring("a value of type str has no \"__class__\""));

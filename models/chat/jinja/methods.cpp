@@ -19,10 +19,9 @@ constexpr std::string_view changing_list[] = {"append", "clear",  "extend",  "in
 constexpr std::string_view changing_dictionary[] = {"clear", "pop", "popitem", "setdefault", "update"};
 
 // What Python has and templates hardly use.
-constexpr std::string_view other_of_text[] = {"casefold",    "center",   "encode",    "expandtabs",   "format",
-                                              "format_map",  "isascii",  "isdecimal", "isidentifier", "isnumeric",
-                                              "isprintable", "istitle",  "ljust",     "maketrans",    "rindex",
-                                              "rjust",       "swapcase", "translate", "zfill"};
+constexpr std::string_view other_of_text[] = {
+    "casefold",    "center",  "encode", "expandtabs", "format_map", "isascii", "isdecimal", "isidentifier", "isnumeric",
+    "isprintable", "istitle", "ljust",  "maketrans",  "rindex",     "rjust",   "swapcase",  "translate",    "zfill"};
 constexpr std::string_view other_of_integer[] = {
     "as_integer_ratio", "bit_count", "bit_length", "conjugate", "denominator", "from_bytes", "imag",
     "numerator",        "real",      "to_bytes",   "is_integer"};

@@ -8,6 +8,7 @@
 #include "models/chat/jinja/operations.h"
 #include "models/chat/jinja/python_text.h"
 #include "runtime/check.h"
+#include "runtime/files/utf8.h"
 
 namespace vkformer::jinja {
 
@@ -117,6 +118,45 @@ Value removesuffix(Budget&, const Value& object, const Arguments& arguments) {
   return text.ends_with(suffix) ? text.substr(0, text.size() - suffix.size()) : text;
 }
 
+/// The argument that a field of format() names: by its place, by its name or, without either, the next one.
+const Value& formatted_argument(const Arguments& arguments, std::string_view field, size_t& next) {
+  const auto named = std::ranges::find(arguments.named, field, &std::pair<std::string, Value>::first);
+  if (named != arguments.named.end()) return named->second;
+  constexpr size_t most_digits = 6;
+  const bool number = field.size() <= most_digits && field.find_first_not_of("0123456789") == field.npos;
+  check(number, "format() has no argument {} for its text; {{}}, {{0}} and {{name}} are supported", in_quotes(field));
+  const size_t index = field.empty() ? next++ : std::stoul(std::string(field));
+  check(index < arguments.positional.size(), "format() has {} arguments, and its text asks for more",
+        arguments.positional.size());
+  return arguments.positional[index];
+}
+
+Value format_method(Budget& budget, const Value& object, const Arguments& arguments) {
+  const std::string& text = object.text();
+  std::string result;
+  size_t next = 0;
+  bool counted = false, numbered = false;
+  for (size_t at = 0; at < text.size();) {
+    const size_t brace = std::min(text.find_first_of("{}", at), text.size());
+    result.append(text, at, brace - at);
+    if (brace == text.size()) break;
+    if (text.substr(brace + 1, 1) == text.substr(brace, 1)) {  // two stand for one
+      result += text[brace];
+      at = brace + 2;
+      continue;
+    }
+    const size_t end = text.find('}', brace);
+    check(text[brace] == '{' && end != text.npos, "format() finds a single '{}' in its text", text[brace]);
+    const std::string_view field = std::string_view(text).substr(brace + 1, end - brace - 1);
+    (field.empty() ? counted : numbered) |= field.find_first_not_of("0123456789") == field.npos;
+    check(!counted || !numbered, "format() takes either {{}} or numbers, not both");
+    result += text_of(budget, formatted_argument(arguments, field, next));
+    at = end + 1;
+  }
+  budget.make(result.size());
+  return result;
+}
+
 template <bool from_right>
 Value partition_method(Budget&, const Value& object, const Arguments& arguments) {
   const std::string separator = Parameters("a text's partition", arguments, {"sep"}).text(0);
@@ -157,6 +197,7 @@ Method text_method(std::string_view name) {
       {"index", index_method},
       {"count", count_method},
       {"join", join_method},
+      {"format", format_method},
       {"removeprefix", removeprefix},
       {"removesuffix", removesuffix},
       {"partition", partition_method<false>},
