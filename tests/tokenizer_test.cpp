@@ -215,6 +215,30 @@ TEST_CASE("a stream of tokens shows whole characters and continues the prompt", 
     for (const int id : {0x78, 0xC3, 0xA9}) shown += stream.push(id);
   CHECK(shown.size() == 1500);
   CHECK(shown.substr(1494) == "xéxé");
+  // No character begins or ends: nothing to wait for, and all of it in little time.
+  shown.clear();
+  TokenStream broken(bytes);
+  constexpr size_t many = 30'000;
+  for (size_t i = 0; i < many; ++i) shown += broken.push(0xFF);
+  shown += broken.finish();
+  CHECK(shown == bytes.decode(std::vector<int32_t>(many, 0xFF)));
+
+  // What byte tokens spell, a run of them says as a whole, however long ago it began, whatever is left out between.
+  json fallback = of_characters("ab", json::array({added(2, "<0xC3>"), added(3, "<0xA9>"), added(4, "<0xFF>"),
+                                                   added(5, "<end>", {{"special", true}})}));
+  fallback["decoder"] = {{"type", "Sequence"},
+                         {"decoders", json::array({{{"type", "ByteFallback"}}, {{"type", "Fuse"}}})}};
+  const Tokenizer spelled(object(fallback));
+  std::vector<int32_t> ids;
+  for (uint32_t i = 0, state = 1; i < 4000; ++i) {
+    state = state * 1664525 + 1013904223;  // Numerical Recipes' generator
+    ids.push_back(static_cast<int32_t>((state >> 16) % (i % 200 < 100 ? 4 : 6)));
+  }
+  TokenStream run(spelled);
+  shown.clear();
+  for (const int32_t next : ids) shown += run.push(next);
+  shown += run.finish();
+  CHECK(shown == spelled.decode(ids));
 
   json words = of_characters("▁ab", json::array());
   words["decoder"] = {{"type", "Metaspace"}, {"replacement", "▁"}, {"prepend_scheme", "always"}};

@@ -194,24 +194,34 @@ TokenStream::TokenStream(const Tokenizer& tokenizer, std::span<const int32_t> be
 
 std::string TokenStream::push(int32_t id) {
   ids_.push_back(id);
-  // Byte tokens become text only once the run of them ends.
-  if (byte_of_token(tokenizer_.token_of(id).value_or("")) >= 0) return {};
+  // Byte tokens become text only once the run of them ends, which tokens that are left out do not do.
+  const auto token = tokenizer_.decoded_token(id, true);
+  if (!token || byte_of_token(*token) >= 0) return {};
   const std::string text = tokenizer_.decode(ids_);
   size_t end = text.size();
-  // A character of several tokens shows as U+FFFD until it is complete.
-  while (text.substr(0, end).ends_with(replacement_character)) end -= replacement_character.size();
+  // A character of several tokens, of which at most three bytes are there, shows as U+FFFD until it is complete.
+  for (int i = 0; i < 3 && text.substr(0, end).ends_with(replacement_character); ++i)
+    end -= replacement_character.size();
   std::string shown = end > shown_ ? text.substr(shown_, end - shown_) : std::string();
   shown_ = std::max(shown_, end);
-  // Decoding everything again and again would take quadratic time; the last ids tell how the next ones continue.
-  constexpr size_t most = 24, kept = 8;
-  if (ids_.size() > most && shown_ == text.size()) {
-    const size_t length = tokenizer_.decode(std::span(ids_).last(kept)).size();
-    if (length > 0) {  // otherwise the next would be taken for the first of a text
-      ids_.erase(ids_.begin(), ids_.end() - kept);
-      shown_ = length;
-    }
-  }
+  forget(text);
   return shown;
+}
+
+void TokenStream::forget(const std::string& text) {
+  constexpr size_t most = 24, kept = 8;
+  if (ids_.size() <= most) return;
+  size_t first = ids_.size() - kept;
+  const auto shows = [&](int32_t id) {
+    return byte_of_token(tokenizer_.decoded_token(id, true).value_or("")) < 0 && !tokenizer_.decode({{id}}).empty();
+  };
+  while (first > 0 && !shows(ids_[first])) --first;  // what a run of byte tokens spells, all of them say together
+  if (first == 0) return;
+  const std::string tail = tokenizer_.decode(std::span(ids_).subspan(first));
+  const size_t held = text.size() - shown_;
+  if (tail.size() <= held || (held > 0 && !text.ends_with(tail))) return;
+  ids_.erase(ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(first));
+  shown_ = tail.size() - held;
 }
 
 std::string TokenStream::finish() {

@@ -50,6 +50,9 @@ class Tokenizer {
   /// Ids that have no token are left out, as are special tokens where `skip_special` says so. Always UTF-8.
   std::string decode(std::span<const int32_t> ids, bool skip_special = true) const;
 
+  /// What decoders get of an id; nothing where it has no token or is left out.
+  std::optional<std::string_view> decoded_token(int32_t id, bool skip_special) const;
+
   /// What a token adds to a text behind others, in bytes, of which a character may need several tokens'; nothing for
   /// ids that have no token, and special ones. Throws Error where that depends on the others.
   std::optional<std::string> bytes_of(int32_t id) const;
@@ -67,8 +70,6 @@ class Tokenizer {
   std::optional<int32_t> first_known(std::initializer_list<std::string_view> names) const;
 
  private:
-  /// What decoders get of an id; nothing where it has no token.
-  std::optional<std::string_view> decoded_token(int32_t id, bool skip_special) const;
   Encoding encode_text(std::string_view text, int32_t type, bool with_spans = false) const;
   Encoding finish(std::vector<Encoding> texts, bool add_special, bool with_spans = false) const;
 
@@ -93,6 +94,10 @@ class TokenStream {
   std::string finish();
 
  private:
+  /// Decoding everything again and again would take quadratic time; the last ids tell how the next ones continue.
+  /// `text`: of all ids. Where nothing is left, the next would be taken for the first of a text.
+  void forget(const std::string& text);
+
   const Tokenizer& tokenizer_;
   std::vector<int32_t> ids_;  ///< the last ones
   size_t shown_ = 0;          ///< bytes of their text that were returned, or belong to earlier ids
