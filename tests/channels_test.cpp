@@ -103,6 +103,16 @@ TEST_CASE("thoughts stand between two tokens at an answer's begin", "[chat]") {
   CHECK(parts({50, 51, 52, 1, 53, 2}, {7}) == "aaaaaa");  // an answer that speaks of it
   CHECK(parts({1, 50, 2, 51, 1, 52, 2}, {7}) == "-t-aaaa");
   CHECK(!Thinking::find([](std::string_view) { return std::nullopt; }));
+  for (const auto& [begin, end] :
+       {std::pair("<think>", "</think>"), std::pair("[THINK]", "[/THINK]"), std::pair("<seed:think>", "</seed:think>"),
+        std::pair("<|START_THINKING|>", "<|END_THINKING|>")}) {
+    const auto marks = Thinking::find([&](std::string_view token) {
+      return token == begin ? std::optional(5) : token == end ? std::optional(6) : std::nullopt;
+    });
+    REQUIRE(marks);
+    CHECK(marks->begin == 5);
+    CHECK(marks->end == 6);
+  }
 }
 
 TEST_CASE("calls of tools are text of an answer where they are asked for", "[chat]") {

@@ -1,5 +1,7 @@
 #include "models/chat/channels.h"
 
+#include <algorithm>
+
 namespace vkformer {
 
 std::optional<Channels::Marks> Channels::find(

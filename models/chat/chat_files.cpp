@@ -1,5 +1,6 @@
 #include "models/chat/chat_files.h"
 
+#include "models/chat/white_space.h"
 #include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
@@ -90,7 +91,7 @@ std::string text_behind_answers(const ChatTemplate& chat, const nlohmann::ordere
 }
 
 std::optional<int32_t> end_of_turn(const std::string& behind_answers, const PromptText& tokenizer) {
-  const std::vector<int32_t> ids = tokenizer.encode_as_it_is(behind_answers);
+  const std::vector<int32_t> ids = tokenizer.encode_as_it_is(jinja::strip(behind_answers, jinja::Side::left, blanks));
   return !ids.empty() && tokenizer.is_special(ids.front()) ? std::optional(ids.front()) : std::nullopt;
 }
 

@@ -26,7 +26,8 @@ nlohmann::ordered_json special_token_variables(const std::filesystem::path& fold
 
 /// What the template writes behind an assistant's answer, such as "<|im_end|>\n"; empty where that can't be told.
 std::string text_behind_answers(const ChatTemplate& chat, const nlohmann::ordered_json& variables);
-/// The special token that this text begins with, which ends an answer; nothing where it begins with none.
+/// The special token that this text begins with, behind white space or not, which ends an answer; nothing where it
+/// begins with none.
 std::optional<int32_t> end_of_turn(const std::string& behind_answers, const PromptText& tokenizer);
 
 }  // namespace vkformer

@@ -128,8 +128,8 @@ CallBody tagged_body(const ToolCallForm& form, const Json& tools, std::string_vi
 }
 
 std::string_view inner_mark(const ToolCallForm& form) {
-  const size_t blank = form.begin.find_last_of(blanks);
-  return blank == form.begin.npos ? std::string_view() : std::string_view(form.begin).substr(blank + 1);
+  const size_t tag = form.begin.rfind('<');
+  return tag == form.begin.npos || tag == 0 ? std::string_view() : std::string_view(form.begin).substr(tag);
 }
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find_first_of(blanks)); }

@@ -13,7 +13,12 @@ constexpr size_t most_between = 2;
 
 std::optional<Thinking::Marks> Thinking::find(
     const std::function<std::optional<int32_t>(std::string_view token)>& id_of) {
-  if (const auto begin = id_of("<think>"), end = id_of("</think>"); begin && end) return Marks{*begin, *end};
+  constexpr std::pair<std::string_view, std::string_view> marks[] = {{"<think>", "</think>"},
+                                                                     {"[THINK]", "[/THINK]"},
+                                                                     {"<seed:think>", "</seed:think>"},
+                                                                     {"<|START_THINKING|>", "<|END_THINKING|>"}};
+  for (const auto& [first, last] : marks)
+    if (const auto begin = id_of(first), end = id_of(last); begin && end) return Marks{*begin, *end};
   if (const auto begin = id_of("<|channel>"), end = id_of("<channel|>"); begin && end)
     return Marks{*begin, *end, id_of("\n").value_or(-1)};
   return std::nullopt;

@@ -1,5 +1,6 @@
 #pragma once
-// Answers that begin with thoughts between two tokens, as those of Qwen 3, SmolLM 3 and DeepSeek R1:
+// Answers that begin with thoughts between two tokens, as those of Qwen 3, SmolLM 3 and DeepSeek R1 (others have tokens
+// of their own: Ministral 3, Seed-OSS, Command R7B):
 //
 //   <think>\n...\n</think>\n\n...
 //

@@ -1,6 +1,7 @@
 #pragma once
 // Calls of tools in answers, in the form that a model's template writes them in.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,7 +28,8 @@ namespace vkformer {
 ///   </tool_call>
 ///
 /// Or the name, and behind some text the arguments as JSON (Mistral since 2025): [TOOL_CALLS]weather[ARGS]{"city":
-/// "Bern"}; or at once arguments that are JSON but for what stands around texts and keys (see quoted_calls.h).
+/// "Bern"}; or at once arguments that are JSON but for what stands around texts and keys (see quoted_calls.h); or a
+/// list of calls as Python writes them (see python_calls.h).
 struct ToolCallForm {
   /// What stands between the parts of a call in tags, with the white space inside.
   struct Tags {
@@ -35,12 +37,15 @@ struct ToolCallForm {
     bool operator==(const Tags&) const = default;
   };
 
-  std::string begin, end;         ///< with the white space inside; "": nothing
-  bool list = false;              ///< of calls, even of one
-  std::string arguments;          ///< the key of them: "arguments", or "parameters"
-  std::string name_end = {};      ///< between the name and JSON arguments; "": the name is in the JSON
-  std::optional<Tags> tags = {};  ///< in place of JSON
-  std::string quote = {};         ///< around texts in arguments that are like JSON; "": they are JSON
+  std::string begin, end;                          ///< with the white space inside; "": nothing
+  bool list = false;                               ///< of calls, even of one
+  std::string arguments;                           ///< the key of them: "arguments", or "parameters"
+  std::string name_end = {};                       ///< between the name and JSON arguments; "": the name is in the JSON
+  std::optional<Tags> tags = {};                   ///< in place of JSON
+  std::string quote = {};                          ///< around texts in arguments that are like JSON; "": they are JSON
+  std::string name = "name";                       ///< the key of the name
+  bool python = false;                             ///< a list of Python's calls in place of JSON
+  std::string around_begin = {}, around_end = {};  ///< tags around all calls of an answer; "": nothing
 
   bool operator==(const ToolCallForm&) const = default;
 };
@@ -51,6 +56,11 @@ inline const ToolCallForm harmony_call_form{
 
 /// As the template writes a call in a conversation; nothing where it writes none, or in another form.
 std::optional<ToolCallForm> find_tool_call_form(const ChatTemplate& chat, const nlohmann::ordered_json& variables);
+
+/// By the tokens of a tokenizer around calls, where the template shows the model tools but none of its calls (SmolLM 3,
+/// LFM2, Granite 3, Phi-4-mini); nothing where it shows none, or there are no such tokens.
+std::optional<ToolCallForm> known_call_form(const ChatTemplate& chat,
+                                            const std::function<std::optional<int32_t>(std::string_view token)>& id_of);
 
 struct ToolCall {
   std::string name;

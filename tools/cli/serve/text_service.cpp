@@ -50,6 +50,15 @@ TextReplyEnd all_of(const std::vector<TextReply>& replies, int64_t choices) {
   return all;
 }
 
+/// Nothing without a template, and where nobody knows how the model calls tools.
+std::optional<ToolCallForm> tool_form_of(const ChatSetup* setup, const PromptText& tokenizer,
+                                         const AnswerText::Marks& marks) {
+  if (!setup) return std::nullopt;
+  if (marks.channels) return harmony_call_form;
+  const auto form = find_tool_call_form(setup->chat_template, setup->variables);
+  return form ? form : known_call_form(setup->chat_template, [&](auto token) { return tokenizer.id_of(token); });
+}
+
 }  // namespace
 
 TextService::TextService(TextSlots& slots, const PromptText& tokenizer, Sight& sight, const ChatSetup* setup,
@@ -60,9 +69,7 @@ TextService::TextService(TextSlots& slots, const PromptText& tokenizer, Sight& s
       setup_(setup),
       marks_(AnswerText::find_marks(tokenizer)),
       grammars_(tokenizer),
-      tool_form_(!setup            ? std::nullopt
-                 : marks_.channels ? std::optional(harmony_call_form)
-                                   : find_tool_call_form(setup->chat_template, setup->variables)),
+      tool_form_(tool_form_of(setup, tokenizer, marks_)),
       config_(std::move(config)),
       seeded_(seeded),
       vocabulary_(vocabulary),
