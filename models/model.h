@@ -1,6 +1,7 @@
 #pragma once
 // What tools know of a model family: its parameters as data and its build functions. models/families has the families.
 
+#include <array>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -81,7 +82,12 @@ struct Pass {
   Value texts = {};
   Value segments = {};  ///< optional i32 [B, T]: token types; absent: all 0
   /// Optional f32 [B, T, C], of a Decoder: added to what the ids give (nothing for -1), what stands there of pictures.
+  /// Of more columns, n C, those behind the first C are added to the states behind the first n - 1 layers (Qwen3-VL,
+  /// "deepstack").
   Value pictured = {};
+  /// Optional f32 [B * T, angle_columns], of a Decoder: what Model::angles gives for each position, where pictures
+  /// stand.
+  Value angles = {};
   Value seed = {};  ///< optional i32 [2] {seed, step}: dropout is on
 
   /// Optional i32 [B, T, S], of a Decoder: which keys each position sees, in place of causality; in layers with a
@@ -158,6 +164,11 @@ struct Model {
   /// Latent attention: whether a run of so many positions of each row forms keys and values of the `seen` ones, its own
   /// among them, that it sees behind a cache. From position 0 on all runs of several positions do.
   std::function<bool(int64_t rows, int64_t positions, int64_t seen)> forms_keys = {};
+  /// Of a model whose pictures have rows and columns, in positions of three numbers (Qwen2-VL, "M-RoPE"): cosines and
+  /// sines of a position that counts as these, `angle_columns` of them. Other positions count as one number, which is
+  /// not their place in a cache: a picture takes as many as its longer side has.
+  std::function<std::vector<float>(const std::array<int64_t, 3>& place)> angles = {};
+  int64_t angle_columns = 0;
   bool query_stream = false;                   ///< batches may have predictions (XLNet's language model)
   std::vector<std::string> dropout_keys = {};  ///< of the config: all probabilities of dropout
   double label_smoothing = 0;                  ///< of the training loss

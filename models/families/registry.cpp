@@ -47,6 +47,7 @@
 #include "models/families/qwen3/qwen3.h"
 #include "models/families/qwen3_5/qwen3_5.h"
 #include "models/families/qwen3_moe/qwen3_moe.h"
+#include "models/families/qwen_vl_text.h"
 #include "models/families/seed_oss/seed_oss.h"
 #include "models/families/smollm3/smollm3.h"
 #include "models/families/stablelm/stablelm.h"
@@ -187,8 +188,10 @@ bool is_known(const JsonObject& config) {
 /// Of a model that also sees or hears (Gemma 3 of 4B and more) the part that writes, with what the config says above
 /// it.
 JsonObject text_part(const JsonObject& config) {
-  if (is_known(config) || !config.has("text_config") || !is_known(require_object(config, "text_config"))) return config;
-  nlohmann::json text = config.value()["text_config"];
+  const bool qwen = is_qwen_vl(config);
+  if (!qwen && (is_known(config) || !config.has("text_config") || !is_known(require_object(config, "text_config"))))
+    return config;
+  nlohmann::json text = qwen ? qwen_vl_text(config) : config.value()["text_config"];
   for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"})
     if (config.has(key) && !text.contains(key)) text[key] = config.value()[key];
   // The head belongs to the whole: whatever the part says, which is what it would be by itself.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <numeric>
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
@@ -18,12 +19,14 @@ constexpr std::pair<std::string_view, Scaling> scalings[] = {
     {"default", Scaling::none}, {"linear", Scaling::linear},     {"llama3", Scaling::llama3},
     {"yarn", Scaling::yarn},    {"longrope", Scaling::longrope}, {"proportional", Scaling::proportional}};
 constexpr const char *share_key = "partial_rotary_factor", *score_growth_key = "mscale_all_dim";
+constexpr const char *sections_key = "mrope_section", *mixed_key = "mrope_interleaved";
 
 /// Phi-3's first files called longrope "su", others "yarn".
 Scaling scaling_of(const JsonObject& parameters) {
   check(parameters.has("rope_type") || parameters.has("type") || !parameters.has("factor"),
         "{}: there is a \"factor\" and no \"rope_type\" that tells what it is of", parameters.name());
   const std::string type = string_or(parameters, "rope_type", string_or(parameters, "type", "default"));
+  if (type == "mrope") return Scaling::none;    // in older files, of their sections
   if (type == "dynamic") return Scaling::none;  // of texts within the context, and others are not run
   if (type == "su" || (type == "yarn" && parameters.has("short_factor"))) return Scaling::longrope;
   std::string known;
@@ -86,6 +89,18 @@ void read_longrope(const JsonObject& parameters, RotaryConfig& rotary) {
   rotary.attention_factor = number_or(parameters, "attention_factor", usual, 1e-3, 1e3);
 }
 
+void read_sections(const JsonObject& parameters, RotaryConfig& rotary) {
+  const auto found = parameters.value().find(sections_key);
+  if (found == parameters.value().end()) return;
+  const auto fits = [](const nlohmann::json& count) {
+    return count.is_number_integer() && count.get<int64_t>() >= 0 && count.get<int64_t>() <= 4096;
+  };
+  check(found->is_array() && found->size() == 3 && std::ranges::all_of(*found, fits),
+        "{}: \"{}\" must be three numbers of pairs", parameters.name(), sections_key);
+  rotary.sections = found->get<std::vector<int64_t>>();
+  rotary.mixed_sections = boolean_or(parameters, mixed_key, false);
+}
+
 }  // namespace
 
 JsonObject RotaryConfig::place(const JsonObject& json) {
@@ -103,6 +118,7 @@ RotaryConfig RotaryConfig::from_json(const JsonObject& parameters, const JsonObj
   rotary.theta =
       number_or(parameters, "rope_theta", number_or(config, usual.theta_key, usual.theta, 1e-3, 1e12), 1e-3, 1e12);
   rotary.scaling = scaling_of(parameters);
+  read_sections(parameters, rotary);
   if (rotary.scaling == Scaling::none) return rotary;
   if (rotary.scaling == Scaling::proportional) {
     check(usual.proportional, "{}: rope_type 'proportional' is not supported for this family", parameters.name());
@@ -129,6 +145,9 @@ RotaryConfig RotaryConfig::from_json(const JsonObject& parameters, const JsonObj
 }
 
 void RotaryConfig::check_width(const JsonObject& config, int64_t width) const {
+  check(sections.empty() || std::reduce(sections.begin(), sections.end()) == width / 2,
+        "{}: {} has {} pairs of columns in all; {} of each head turn", config.name(), sections_key,
+        std::reduce(sections.begin(), sections.end()), width / 2);
   if (scaling != Scaling::longrope) return;
   for (const auto& [key, factors] : {std::pair{"short_factor", &short_factors}, {"long_factor", &long_factors}})
     check(static_cast<int64_t>(factors->size()) == width / 2, "{}: {} has {} numbers; {} pairs of each head turn",
@@ -137,6 +156,8 @@ void RotaryConfig::check_width(const JsonObject& config, int64_t width) const {
 
 nlohmann::json RotaryConfig::to_json() const {
   nlohmann::json json = {{"rope_type", name_of(scaling)}, {"rope_theta", theta}};
+  if (!sections.empty()) json[sections_key] = sections;
+  if (mixed_sections) json[mixed_key] = true;
   if (scaling == Scaling::none) return json;
   json["factor"] = factor;
   if (scaling == Scaling::proportional) json[share_key] = share;
@@ -219,6 +240,23 @@ std::vector<float> RotaryConfig::table(int64_t positions, int64_t width, bool st
       values[static_cast<size_t>(p * width + i)] = static_cast<float>(attention_factor * std::cos(angle));
       values[static_cast<size_t>(p * width + width / 2 + i)] = static_cast<float>(attention_factor * std::sin(angle));
     }
+  }
+  return values;
+}
+
+size_t RotaryConfig::axis_of(int64_t i) const {
+  if (sections.empty()) return 0;
+  if (!mixed_sections) return i < sections[0] ? 0 : i < sections[0] + sections[1] ? 1 : 2;
+  const auto turn = static_cast<size_t>(i % 3);
+  return i < 3 * sections[turn] ? turn : 0;
+}
+
+std::vector<float> RotaryConfig::row(const Place& place, int64_t width) const {
+  std::vector<float> values(static_cast<size_t>(width));
+  for (int64_t i = 0; i < width / 2; ++i) {
+    const double angle = static_cast<double>(place[axis_of(i)]) * frequency(i, width);
+    values[static_cast<size_t>(i)] = static_cast<float>(attention_factor * std::cos(angle));
+    values[static_cast<size_t>(width / 2 + i)] = static_cast<float>(attention_factor * std::sin(angle));
   }
   return values;
 }

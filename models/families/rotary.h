@@ -1,6 +1,7 @@
 #pragma once
 // The angles of rotary positions (Su et al. 2021, "RoFormer") and their scalings for longer contexts.
 
+#include <array>
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
@@ -38,6 +39,15 @@ struct RotaryConfig {
 
   bool backwards = false;  ///< pairs turn the other way (nanochat)
 
+  /// Of models that see (Qwen2-VL, "M-RoPE"): how many pairs turn by each of a position's Place; empty: all by one
+  /// number.
+  std::vector<int64_t> sections;
+  bool mixed_sections = false;  ///< pairs take turns (Qwen3-VL), instead of one section after the other
+  /// What a position counts as: the frame, row and column of a picture's, one number three times of a text's.
+  using Place = std::array<int64_t, 3>;
+  /// Which of these pair i turns by.
+  size_t axis_of(int64_t i) const;
+
   /// What a family says where a config doesn't.
   struct Usual {
     const char* theta_key = "rope_theta";  ///< in the config, for a base that place() leaves out
@@ -52,7 +62,8 @@ struct RotaryConfig {
   static RotaryConfig from_json(const JsonObject& config) { return from_json(config, Usual{}); }
   /// From another object than place(config).
   static RotaryConfig from_json(const JsonObject& parameters, const JsonObject& config, const Usual& usual);
-  /// Throws Error, naming `config`, where `width` columns have another number of pairs than there are factors.
+  /// Throws Error, naming `config`, where `width` columns have another number of pairs than there are factors, or in
+  /// sections.
   void check_width(const JsonObject& config, int64_t width) const;
   /// What goes under rope_parameters.
   nlohmann::json to_json() const;
@@ -71,6 +82,8 @@ struct RotaryConfig {
   double frequency(int64_t i, int64_t width, bool stretched = false) const;
   /// Row p: width / 2 cosines, then width / 2 sines of position p.
   std::vector<float> table(int64_t positions, int64_t width, bool stretched = false) const;
+  /// A row of it for another position.
+  std::vector<float> row(const Place& place, int64_t width) const;
   /// The same with the factors that queries grow by, where all of a head's columns turn.
   std::vector<float> query_table(int64_t positions, int64_t width) const;
 };

@@ -62,7 +62,7 @@ Program& Generator::encoder() {
 }
 
 Program& Generator::program_of(const RunShape& run) {
-  auto& program = run.positions == 1 && !run.pictured ? decode_[all_logits_] : prefills_[all_logits_][run];
+  auto& program = run.positions == 1 && run.pictured == 0 ? decode_[all_logits_] : prefills_[all_logits_][run];
   if (!program) {
     GeneratorShape shape = shape_;
     if (all_logits_) shape.choices = 0;
@@ -129,19 +129,21 @@ void Generator::check_room(int64_t positions) const {
         position_, positions, shape_.capacity);
 }
 
-void Generator::write_position(Program& program, int64_t position) {
+void Generator::write_position(Program& program, int64_t position, bool pictured) {
   write_feed(program, {{"position", std::vector<int32_t>{static_cast<int32_t>(position)}}});
+  if (model_.angles && !pictured && !shape_.left_padded)
+    write_feed(program, {{"first_positions", std::vector<int32_t>{static_cast<int32_t>(counted_.at(position))}}});
   if (!model_.has_encoder()) return;
   check(encoded_, "there is no source yet; call encode() before the decoder");
   if (model_.masks_sources()) program.write("source_mask", source_mask_);
 }
 
-void Generator::write_pictures(Program& program, std::span<int32_t> ids) const {
-  const auto width = static_cast<size_t>(width_of(model_));
+void Generator::write_pictures(Program& program, const RunShape& shape, std::span<int32_t> ids) const {
+  const auto width = static_cast<size_t>(shape.pictured * width_of(model_));
   std::vector<float> pictured(ids.size() * width, 0);
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < model_.vocabulary) continue;
-    const std::span<const float> row = picture_row_(ids[i]);
+    const std::span<const float> row = pictures_.row(ids[i]);
     check(row.size() == width, "a picture has {} columns, the model {}", row.size(), width);
     std::ranges::copy(row, pictured.begin() + static_cast<std::ptrdiff_t>(i * width));
     ids[i] = -1;
@@ -163,9 +165,18 @@ void Generator::write_sees(Program& program, int64_t positions, size_t length) c
     write("sees_in_window", [&](size_t q) { return std::min(begin, begin + q < window ? 0 : begin + q + 1 - window); });
 }
 
+void Generator::write_angles(Program& program, const RunShape& shape, std::span<const int32_t> tokens) {
+  check(shape_.rows == 1, "pictures of a {} model stand in one text at a time, not in {}", model_.family, shape_.rows);
+  const auto counted = counted_.go_on(position_, tokens, model_.vocabulary, pictures_.place);
+  std::vector<float> angles;
+  for (const auto& place : counted) std::ranges::copy(model_.angles(place), std::back_inserter(angles));
+  angles.resize(static_cast<size_t>(shape.positions * model_.angle_columns), 0);
+  program.write("angles", angles);
+}
+
 void Generator::write_inputs(Program& program, const RunShape& shape, std::span<const int32_t> tokens) {
   forget_ahead();
-  check_tokens(tokens, shape.pictured);
+  check_tokens(tokens, shape.pictured > 0);
   const int64_t positions = shape.positions;
   const auto rows = static_cast<size_t>(shape_.rows), length = tokens.size() / rows;
   check_room(static_cast<int64_t>(length));
@@ -174,10 +185,11 @@ void Generator::write_inputs(Program& program, const RunShape& shape, std::span<
     for (size_t i = 0; i < length; ++i) ids[r * static_cast<size_t>(positions) + i] = tokens[r * length + i];
     if (shape_.left_padded) first.push_back(static_cast<int32_t>(position_) - pads_[r]);
   }
-  if (shape.pictured) write_pictures(program, ids);
-  if (shape.pictured && model_.whole_pictures) write_sees(program, positions, length);
+  if (shape.pictured > 0 && model_.angles) write_angles(program, shape, tokens);
+  if (shape.pictured > 0) write_pictures(program, shape, ids);
+  if (shape.pictured > 0 && model_.whole_pictures) write_sees(program, positions, length);
   write_feed(program, {{"ids", ids}});
-  write_position(program, position_);
+  write_position(program, position_, shape.pictured > 0);
   if (shape_.left_padded) write_feed(program, {{"mask", mask_}, {"first_positions", first}});
   if (model_.recurrent) {
     // States take nothing of what pads a row in front, or the program behind.
@@ -238,6 +250,7 @@ std::vector<float> Generator::prefill(std::span<const int32_t> prompts, std::spa
     if (shape_.left_padded) std::fill_n(mask_.begin() + static_cast<std::ptrdiff_t>(r * capacity), pads_[r], 0);
   }
   position_ = 0;
+  counted_.rewind(0);
   return run_prompts(prompts);
 }
 
@@ -263,7 +276,7 @@ std::vector<float> Generator::extend(std::span<const int32_t> tokens) {
 }
 
 size_t Generator::may_run(std::span<const int32_t> tokens) const {
-  if (!picture_row_ || !model_.whole_pictures) return tokens.size();
+  if (!pictures_ || !model_.whole_pictures) return tokens.size();
   const bool pictured = tokens.front() >= model_.vocabulary;
   const auto end = std::ranges::find_if(tokens, [&](int32_t id) { return (id >= model_.vocabulary) != pictured; });
   const auto count = static_cast<size_t>(end - tokens.begin());
@@ -288,7 +301,8 @@ void Generator::for_pieces(
       const auto row = tokens.subspan(r * length + done, count);
       piece.insert(piece.end(), row.begin(), row.end());
     }
-    shape.pictured = picture_row_ && std::ranges::any_of(piece, [&](int32_t id) { return id >= model_.vocabulary; });
+    if (pictures_ && std::ranges::any_of(piece, [&](int32_t id) { return id >= model_.vocabulary; }))
+      shape.pictured = pictures_.columns;
     run(shape, piece, done);
     done += count;
   }
@@ -397,6 +411,7 @@ void Generator::rewind(int64_t position) {
   check(kept(position) == position, "a {} model keeps states, which can't go back from {} positions to {}",
         model_.family, position_, position);
   position_ = position;
+  counted_.rewind(position);
 }
 
 std::vector<float> Generator::decode(std::span<const int32_t> tokens) {

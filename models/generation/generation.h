@@ -4,6 +4,7 @@
 
 #include "models/generation/decode_pair.h"
 #include "models/generation/generation_plan.h"
+#include "models/generation/pictured_positions.h"
 
 namespace vkformer {
 
@@ -30,16 +31,18 @@ class Generator {
   /// is compiled when it first runs.
   void prepare(int64_t prompt);
 
-  /// From now on prompts of a Decoder may have ids behind the vocabulary: what stands there is a row [C] of a picture,
-  /// as `row` gives it. It must outlive the last such prompt.
-  using PictureRow = std::function<std::span<const float>(int32_t id)>;
-  void show(PictureRow row) { picture_row_ = std::move(row); }
+  /// From now on prompts of a Decoder may have ids behind the vocabulary, at which pictures stand. What it gives must
+  /// outlive the last such prompt.
+  void show(ShownPictures pictures) { pictures_ = std::move(pictures); }
 
   Store& store() { return *store_; }
   const GeneratorShape& shape() const { return shape_; }
   int64_t capacity() const { return shape_.capacity; }
   /// Behind all that was run, be it in vain: a run that throws may have changed states. See rewind().
   int64_t position() const { return position_; }
+  /// What the model counts a position as at which text goes on: less, where pictures before it count as fewer positions
+  /// than they take.
+  int64_t counted_as(int64_t position) const { return counted_.at(position); }
   /// The tokens [rows, shape().choices] of the last logits, the likeliest first; empty where logits are of all.
   std::span<const int32_t> choices() const { return choices_; }
 
@@ -118,14 +121,15 @@ class Generator {
                   const std::function<void(const RunShape& shape, std::span<const int32_t> piece, size_t begin)>& run);
   void write_inputs(Program& program, const RunShape& shape, std::span<const int32_t> tokens);
   /// Writes what stands at ids behind the vocabulary, which become -1.
-  void write_pictures(Program& program, std::span<int32_t> ids) const;
+  void write_pictures(Program& program, const RunShape& shape, std::span<int32_t> ids) const;
   /// How many of a text's next tokens may go into one run: all, or of a model that sees pictures as wholes those before
   /// the next picture, or that.
   size_t may_run(std::span<const int32_t> tokens) const;
   /// Writes what positions see of a run that is a picture, of `length` positions.
   void write_sees(Program& program, int64_t positions, size_t length) const;
   /// .. those that no token is in.
-  void write_position(Program& program, int64_t position);
+  void write_position(Program& program, int64_t position, bool pictured = false);
+  void write_angles(Program& program, const RunShape& shape, std::span<const int32_t> tokens);
   Program& scoring_program(const Scoring& scoring, const RunShape& run);
 
   Backend& backend_;
@@ -136,7 +140,8 @@ class Generator {
   std::shared_ptr<Store> store_;
   std::shared_ptr<Workspace> workspace_;  ///< of all programs
   std::vector<int32_t> mask_, pads_, source_mask_, choices_;
-  PictureRow picture_row_;
+  ShownPictures pictures_;
+  PicturedPositions counted_;  ///< what cache positions count as, of a model with Model::angles
   bool encoded_ = false, all_logits_ = false, may_run_ahead_ = true;
   // Two of each: with the shape's choices, and of all logits.
   std::map<RunShape, std::unique_ptr<Program>> prefills_[2];

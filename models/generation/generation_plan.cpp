@@ -104,8 +104,12 @@ Value add_run(Graph& graph, const Model& model, const GeneratorShape& shape, con
     pass.mask = graph.input("mask", {R, shape.capacity}, DType::i32);
     pass.first_positions = graph.input("first_positions", {R}, DType::i32);
   }
-  if (run.pictured) pass.pictured = graph.input("pictured", {R, positions, width_of(model)});
-  if (run.pictured && model.whole_pictures) {
+  if (run.pictured > 0) pass.pictured = graph.input("pictured", {R, positions, run.pictured * width_of(model)});
+  if (run.pictured > 0 && model.angles)
+    pass.angles = graph.input("angles", {R * positions, model.angle_columns});
+  else if (model.angles && !shape.left_padded)  // pictures before count as fewer positions than they take
+    pass.first_positions = graph.input("first_positions", {shape.apart ? R : 1}, DType::i32);
+  if (run.pictured > 0 && model.whole_pictures) {
     pass.sees = graph.input("sees", {R, positions, shape.capacity}, DType::i32);
     if (model.window > 0)
       pass.sees_in_window = graph.input("sees_in_window", {R, positions, shape.capacity}, DType::i32);

@@ -63,7 +63,8 @@ struct RunShape {
   int64_t seen = 0;       ///< Pass::seen
   int64_t positions = 1;  ///< its next tokens
   bool each = false;      ///< with logits behind each of them, not behind the last alone
-  bool pictured = false;  ///< pictures stand at some of them
+  /// Pictures stand at some of them, of so many times the model's columns (see Pass::pictured); 0: none do.
+  int64_t pictured = 0;
 
   RunShape(int64_t positions, int64_t seen = 0, bool each = false) : seen(seen), positions(positions), each(each) {}
   auto operator<=>(const RunShape&) const = default;

@@ -54,6 +54,12 @@ std::vector<float> SessionGroup::append(std::span<const Next> next, bool all_log
   all_logits = all_logits && shape_.choices > 0;
   Program& steps = program(all_logits);
   write_feed(steps, {{"ids", ids}, {"position", positions}});
+  if (model_.angles) {
+    std::vector<int32_t> counted;
+    for (size_t i = 0; i < size(); ++i)
+      counted.push_back(static_cast<int32_t>(members_[i].generator.counted_as(positions[i])));
+    steps.write("first_positions", counted);
+  }
   if (model_.recurrent) {  // the states of the others stay as they are
     std::vector<int32_t> texts(size(), 0);
     for (const Next& one : next) texts[one.session] = 1;

@@ -1,6 +1,6 @@
 #pragma once
 // A picture as a vision model wants it: what transformers' image processors of ViT, DeiT, CLIP, SigLIP and DINOv2 do,
-// and those of Idefics 3 and SmolVLM, which cut it into tiles.
+// those of Idefics 3 and SmolVLM, which cut it into tiles, and those of Qwen's models, which nearly keep its size.
 
 #include <array>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/images/fitted_size.h"
 #include "models/images/image.h"
 #include "models/images/resize.h"
 #include "models/images/tiles.h"
@@ -25,6 +26,7 @@ struct ImageSettings {
   std::optional<Size> size;              ///< resized to it; not at all without either of these
   std::optional<int64_t> shortest_edge;  ///< or so that its shorter edge has this length
   std::optional<TileSettings> tiles;     ///< or cut into tiles
+  std::optional<FitSettings> fit;        ///< or to whole multiples, so that each picture has a size of its own
   Resample resample = Resample::bilinear;
   std::optional<Size> crop;                             ///< this much of its middle, black where it is smaller
   std::optional<double> rescale;                        ///< factor to values of 0 to 255, in double
@@ -40,22 +42,24 @@ class ImageProcessor {
   /// Throws Error, naming `name`, for settings that give pictures of different sizes.
   ImageProcessor(const ImageSettings& settings, const std::string& name);
 
-  int64_t height() const { return out_.height; }  ///< of what pixels() gives
+  int64_t height() const { return out_.height; }  ///< of what pixels() gives; 0: each picture has its own
   int64_t width() const { return out_.width; }
   const ImageSettings& settings() const { return settings_; }
 
   /// [3, height, width]: the channels one after another. Throws Error for a picture that is not of the wanted size
   /// where nothing is resized or cropped, and for one too long and thin to be resized.
-  std::vector<float> pixels(const Image& image) const;
+  std::vector<float> pixels(const Image& image) const { return values_of(resized(image)); }
   /// A picture's tiles, each as pixels() gives it; of one without tiles itself.
   struct Views {
     std::vector<std::vector<float>> pixels;
     int64_t rows = 0, columns = 0;  ///< see TiledImage
+    int64_t height = 0, width = 0;  ///< of each
   };
   Views views(const Image& image) const;
 
  private:
   Image resized(const Image& image) const;
+  std::vector<float> values_of(const Image& whole) const;
 
   ImageSettings settings_;
   ImageSettings::Size out_;

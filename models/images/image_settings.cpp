@@ -29,6 +29,7 @@ struct ProcessorKind {
 constexpr std::array<float, 3> halves = {0.5f, 0.5f, 0.5f};
 constexpr std::array<float, 3> clip_mean = {0.48145466f, 0.4578275f, 0.40821073f};
 constexpr std::array<float, 3> clip_deviation = {0.26862954f, 0.26130258f, 0.27577711f};
+constexpr std::string_view qwen = "Qwen2VL";
 constexpr ProcessorKind kinds[] = {
     {"vit", "ViT", false, 224, Resample::bilinear, 0, halves, halves},
     {"deit", "DeiT", false, 256, Resample::bicubic, 224, halves, halves},
@@ -39,6 +40,10 @@ constexpr ProcessorKind kinds[] = {
     {"idefics3", "Idefics3", false, 364, Resample::lanczos, 0, halves, halves},
     {"smolvlm", "SmolVLM", false, 364, Resample::lanczos, 0, halves, halves},
     {"gemma3", "Gemma3", false, 224, Resample::bilinear, 0, halves, halves},
+    {"qwen2_vl", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
+    {"qwen2_5_vl", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
+    {"qwen3_vl", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
+    {"qwen3_vl_moe", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
 };
 
 JsonObject settings_of(const std::filesystem::path& folder) {
@@ -67,8 +72,10 @@ const ProcessorKind& kind_of(const JsonObject& settings, const std::filesystem::
   for (const ProcessorKind& kind : kinds)
     for (const std::string_view end : {"ImageProcessor", "ImageProcessorFast", "FeatureExtractor"})
       if (type == std::string(kind.name) + std::string(end)) return kind;
-  fail("{}: {} is {}; supported are the processors of ViT, DeiT, CLIP, SigLIP, DINOv2 (Bit), Idefics 3, SmolVLM and Gemma 3",
-       settings.name(), key, in_quotes(type));
+  fail(
+      "{}: {} is {}; supported are the processors of ViT, DeiT, CLIP, SigLIP, DINOv2 (Bit), Idefics 3, SmolVLM, "
+      "Gemma 3 and Qwen2-VL",
+      settings.name(), key, in_quotes(type));
 }
 
 ImageSettings::Size square(int64_t edge) { return {edge, edge}; }
@@ -101,6 +108,21 @@ void read_size(const JsonObject& settings, const ProcessorKind& kind, ImageSetti
     to.shortest_edge = edge;
   else
     to.size = square(edge);
+}
+
+/// Of Qwen's models. "size" has numbers of pixels under its names of edges; older files have them beside it.
+FitSettings fit_of_settings(const JsonObject& settings) {
+  constexpr int64_t most_pixels = int64_t{1} << 40;
+  FitSettings fit;
+  fit.factor = integer_or(settings, "patch_size", 14, 1, most_edge) * integer_or(settings, "merge_size", 2, 1, 64);
+  if (settings.has("size")) {
+    const JsonObject size = require_object(settings, "size");
+    fit.least = integer_or(size, "shortest_edge", fit.least, 1, most_pixels);
+    fit.most = integer_or(size, "longest_edge", fit.most, 1, most_pixels);
+  }
+  fit.least = integer_or(settings, "min_pixels", fit.least, 1, most_pixels);
+  fit.most = integer_or(settings, "max_pixels", fit.most, 1, most_pixels);
+  return fit;
 }
 
 /// Of Idefics 3 and SmolVLM.
@@ -141,7 +163,11 @@ ImageSettings load_image_settings(const std::filesystem::path& folder, std::stri
         "{}: do_pan_and_scan is not supported; set it to false (the model was trained without, too)", settings.name());
   ImageSettings result;
   const bool resizes = boolean_or(settings, "do_resize", true);
-  if (tiled)
+  if (kind.name == qwen) {
+    check(resizes, "{}: do_resize false is not supported; the model takes whole multiples of its patches",
+          settings.name());
+    result.fit = fit_of_settings(settings);
+  } else if (tiled)
     result.tiles = tiles_of_settings(settings, kind.edge, resizes);
   else if (resizes)
     read_size(settings, kind, result);

@@ -10,6 +10,7 @@ namespace vkformer {
 Eyes make_llava(const JsonObject& config);
 Eyes make_idefics3(const JsonObject& config);
 Eyes make_gemma3(const JsonObject& config);
+Eyes make_qwen_vl(const JsonObject& config);
 
 /// The config of SigLIP's encoder, which may have a head that nobody reads.
 JsonObject without_pooling(const JsonObject& vision_config);

@@ -15,8 +15,10 @@ struct SeeingFamily {
   std::string_view type;
   Eyes (*make)(const JsonObject& config);
 };
-constexpr SeeingFamily seeing_families[] = {
-    {"llava", make_llava}, {"idefics3", make_idefics3}, {"smolvlm", make_idefics3}, {"gemma3", make_gemma3}};
+constexpr SeeingFamily seeing_families[] = {{"llava", make_llava},      {"idefics3", make_idefics3},
+                                            {"smolvlm", make_idefics3}, {"gemma3", make_gemma3},
+                                            {"qwen2_vl", make_qwen_vl}, {"qwen2_5_vl", make_qwen_vl},
+                                            {"qwen3_vl", make_qwen_vl}, {"qwen3_vl_moe", make_qwen_vl}};
 
 const SeeingFamily* seeing_family(const JsonObject& config) {
   const std::string type = string_or(config, "model_type", "");
@@ -31,6 +33,14 @@ int64_t Eyes::weight_bytes() const {
   int64_t sum = 0;
   for (const ParameterSpec& parameter : model.parameters) sum += parameter.stored().bytes();
   return sum;
+}
+
+Graph Eyes::graph(int64_t size) const {
+  if (any_size) return any_size->graph(size);
+  Graph graph;
+  const Pass pass{.source = graph.input("source", {1, model.picture.positions(), model.picture.columns()})};
+  graph.mark_output(model.hidden(graph, pass), "states");
+  return graph;
 }
 
 std::string Eyes::text_of(const std::string& position, int64_t rows, int64_t columns) const {
@@ -83,9 +93,7 @@ void finish_eyes(Eyes& eyes, const JsonObject& config) {
   model.task = Task::states;
   model.config = std::make_shared<const nlohmann::json>(config.value());
   model.head = [](Graph&, const Pass&, Value states) { return states; };
-  Graph graph;
-  const Pass pass{.source = graph.input("source", {1, model.picture.positions(), model.picture.columns()})};
-  graph.mark_output(model.hidden(graph, pass), "states");
+  const Graph graph = eyes.graph(1);
   std::set<std::string> read;
   for (const Value tensor : graph.persistents()) read.insert(graph.info(tensor).name);
   std::erase_if(model.parameters, [&](const ParameterSpec& parameter) {
@@ -99,7 +107,9 @@ bool has_eyes(const JsonObject& config) { return seeing_family(config) != nullpt
 Eyes make_eyes(const JsonObject& config) {
   const SeeingFamily* family = seeing_family(config);
   check(family != nullptr,
-        "{}: this {} model has no eyes here; pictures can be shown to models of llava, idefics3, smolvlm and gemma3",
+        "{}: this {} model has no eyes here; pictures can be shown to models of llava, idefics3, smolvlm, gemma3, "
+        "qwen2_vl, "
+        "qwen2_5_vl and qwen3_vl",
         config.name(), printable(string_or(config, "model_type", ""), 60));
   return family->make(config);
 }

@@ -11,9 +11,10 @@ namespace vkformer {
 
 /// A picture as the eyes take it.
 struct PreparedPicture {
-  std::vector<std::vector<float>> views;  ///< patches of each
-  int64_t positions = 0;                  ///< that all take in a text
-  std::string text;                       ///< what stands in a text for it
+  std::vector<View> views;
+  int64_t positions = 0;          ///< that all take in a text
+  int64_t rows = 1, columns = 0;  ///< of these, where the model counts them so
+  std::string text;               ///< what stands in a text for it
 };
 
 class PictureReader {
@@ -29,11 +30,11 @@ class PictureReader {
   const Weights& weights() const { return weights_; }
   /// From any thread. Throws Error like ImageProcessor::views().
   PreparedPicture prepared(const Image& image) const;
-  /// What stands for it in a text: [positions, C].
+  /// What stands for it in a text: [positions, C], or as many times C as AnySize::parts says.
   std::vector<float> read(const PreparedPicture& picture);
 
  private:
-  Program& program();
+  Program& program(int64_t size);
 
   Backend& backend_;
   Eyes eyes_;
@@ -41,7 +42,9 @@ class PictureReader {
   std::string position_;
   Weights weights_;
   std::shared_ptr<Store> store_;
+  bool loaded_ = false;
   std::unique_ptr<Program> program_;
+  int64_t size_ = 0;  ///< of its views
 };
 
 }  // namespace vkformer

@@ -86,15 +86,21 @@ std::vector<int32_t> SeenPictures::as_tokens(std::vector<int32_t> ids) const {
   return ids;
 }
 
+SeenPictures::Shown SeenPictures::picture_of(int32_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::ranges::find_if(pictures_, [&](const Shown& one) { return id >= one->first && id < one->end(); });
+  check(found != pictures_.end(), "a picture of the text is not kept any more; show it again");
+  return *found;
+}
+
+PicturePlace SeenPictures::place(int32_t id) {
+  const Shown picture = picture_of(id);
+  return {.index = id - picture->first, .rows = picture->prepared.rows, .columns = picture->prepared.columns};
+}
+
 std::span<const float> SeenPictures::row(int32_t id) {
-  Shown picture;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found =
-        std::ranges::find_if(pictures_, [&](const Shown& one) { return id >= one->first && id < one->end(); });
-    if (found != pictures_.end()) picture = *found;
-  }
-  check(picture != nullptr, "a picture of the text is not kept any more; show it again");
+  const Shown picture = picture_of(id);
   if (picture->states.empty()) {
     picture->states = read_(picture->prepared);
     picture->prepared.views.clear();

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 
+#include "models/generation/pictured_positions.h"
 #include "models/seeing/picture_reader.h"
 
 namespace vkformer {
@@ -46,11 +47,14 @@ class SeenPictures {
   /// What stands at an id behind the vocabulary, see Generator::show(); the picture is read when it is first asked for.
   /// On one thread alone.
   std::span<const float> row(int32_t id);
+  /// Which of its picture's positions an id is.
+  PicturePlace place(int32_t id);
 
   /// Nobody's pictures are kept up to this many, so that a conversation that comes again finds its own.
   static constexpr size_t most_kept = 16;
 
  private:
+  Shown picture_of(int32_t id);                   ///< throws Error for one that is kept no more
   Shown known(std::span<const std::byte> bytes);  ///< with the lock; nullptr: none with these
 
   Marks marks_;

@@ -54,7 +54,11 @@ std::vector<int32_t> Sight::as_tokens(std::vector<int32_t> ids) const {
 }
 
 void Sight::open(Generator& generator) {
-  if (there()) generator.show([this](int32_t id) { return pictures_->row(id); });
+  if (!there()) return;
+  const Eyes& eyes = reader_->eyes();
+  generator.show({.row = [this](int32_t id) { return pictures_->row(id); },
+                  .columns = eyes.any_size ? eyes.any_size->parts : 1,
+                  .place = [this](int32_t id) { return pictures_->place(id); }});
 }
 
 }  // namespace vkformer

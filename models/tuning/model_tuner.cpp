@@ -21,7 +21,7 @@ void fill_inputs(Program& program, const Model& model, int64_t position) {
     if (info.name == "ids") fill([&](int64_t i) { return i * 7919 % model.vocabulary; });
     if (info.name == "source") fill([&](int64_t i) { return i * 7919 % model.input_vocabulary(); });
     if (info.name.ends_with("mask") || info.name == "texts") fill([](int64_t) { return 1; });
-    if (info.name == "position") fill([&](int64_t) { return position; });
+    if (info.name == "position" || info.name == "first_positions") fill([&](int64_t) { return position; });
     if (info.name == "last") {  // the last position of each row
       const int64_t positions = program.graph().shape(program.graph().find("ids"))[1];
       fill([&](int64_t row) { return (row + 1) * positions - 1; });

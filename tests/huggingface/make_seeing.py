@@ -6,7 +6,8 @@ two pictures, in float64.
 
 A model's folder has all files that a chat with it reads, `first.png`, `second.jpg`, and `expected.safetensors`: `input_ids` of
 a conversation with both pictures as the processor expands it, of each picture `pixels.N` [views, 3, height, width] (as
-transformers' PIL processors make them) and `states.N` [positions, C], what stands for it in the text, and `logits`; in the metadata `text`, what the
+transformers' PIL processors make them) and `states.N` [positions, C], what stands for it in the text, of Qwen3-VL with what is added to the
+states of its first layers behind it, and `logits`; in the metadata `text`, what the
 chat template makes of the conversation, whose messages are under `messages`.
 """
 
@@ -23,8 +24,10 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import (CLIPImageProcessorPil, CLIPVisionConfig, Gemma3Config, Gemma3ForConditionalGeneration,
                           Gemma3ImageProcessorPil, Gemma3Processor, Gemma3TextConfig, Idefics3Config, Idefics3ForConditionalGeneration,
                           Idefics3ImageProcessorPil, Idefics3Processor, LlamaConfig, LlavaConfig,
-                          LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast, Qwen2Config,
-                          SiglipImageProcessorPil, SiglipVisionConfig)
+                          LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast, Qwen2_5_VLConfig,
+                          Qwen2_5_VLForConditionalGeneration, Qwen2_5_VLProcessor, Qwen2Config, Qwen2VLConfig,
+                          Qwen2VLForConditionalGeneration, Qwen2VLImageProcessorPil, Qwen2VLProcessor, Qwen3VLConfig,
+                          Qwen3VLForConditionalGeneration, Qwen3VLProcessor, SiglipImageProcessorPil, SiglipVisionConfig)
 
 # As llava-hf/llava-1.5-7b-hf has it.
 LLAVA_TEMPLATE = (
@@ -47,6 +50,17 @@ GEMMA_TEMPLATE = (
     "message['role']) + '\n' }}{% for item in message['content'] %}{% if item['type'] == 'image' %}{{ '<start_of_image>' }}"
     "{% elif item['type'] == 'text' %}{{ item['text'] | trim }}{% endif %}{% endfor %}{{ '<end_of_turn>\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{% endif %}")
+# As Qwen/Qwen2.5-VL-7B-Instruct has it.
+QWEN_TEMPLATE = (
+    "{% set image_count = namespace(value=0) %}{% set video_count = namespace(value=0) %}{% for message in messages %}"
+    "{% if loop.first and message['role'] != 'system' %}<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n{% endif %}"
+    "<|im_start|>{{ message['role'] }}\n{% if message['content'] is string %}{{ message['content'] }}<|im_end|>\n{% else %}"
+    "{% for content in message['content'] %}{% if content['type'] == 'image' or 'image' in content or 'image_url' in content %}"
+    "{% set image_count.value = image_count.value + 1 %}{% if add_vision_id %}Picture {{ image_count.value }}: {% endif %}"
+    "<|vision_start|><|image_pad|><|vision_end|>{% elif content['type'] == 'video' or 'video' in content %}"
+    "{% set video_count.value = video_count.value + 1 %}{% if add_vision_id %}Video {{ video_count.value }}: {% endif %}"
+    "<|vision_start|><|video_pad|><|vision_end|>{% elif 'text' in content %}{{ content['text'] }}{% endif %}{% endfor %}"
+    "<|im_end|>\n{% endif %}{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
 MESSAGES = [
     {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}]},
     {"role": "assistant", "content": [{"type": "text", "text": "A hill."}]},
@@ -54,9 +68,9 @@ MESSAGES = [
 ]
 
 
-def tokenizer(*more, begins=True):
+def tokenizer(*more, begins=True, image="<image>"):
     """A token for each byte, behind the special ones."""
-    special = ["<unk>", "<s>", "</s>", "<image>", "<pad>", *more]
+    special = ["<unk>", "<s>", "</s>", image, "<pad>", *more]
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {token: i for i, token in enumerate(special + alphabet)}
     bpe = Tokenizer(models.BPE(vocabulary, []))
@@ -66,7 +80,7 @@ def tokenizer(*more, begins=True):
         bpe.post_processor = processors.TemplateProcessing("<s> $A", "<s> $A $B", [("<s>", 1)])
     bpe.add_special_tokens(special)
     return PreTrainedTokenizerFast(tokenizer_object=bpe, bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="<pad>",
-                                   extra_special_tokens={"image_token": "<image>"})
+                                   extra_special_tokens={"image_token": image})
 
 
 def llava():
@@ -129,6 +143,58 @@ def gemma3():
     return Gemma3ForConditionalGeneration(config), processor
 
 
+def qwen_text(**more):
+    return {"vocab_size": 268, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 2,
+            "num_key_value_heads": 1, "max_position_embeddings": 256, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 4,
+            **more}
+
+
+def qwen_processor(make, patch):
+    """Pictures in whole multiples of two patches, up to 1000 pixels."""
+    tokens = tokenizer("<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|video_pad|>", begins=False,
+                       image="<|image_pad|>")
+    make.check_argument_for_proper_class = lambda *_: None  # there are no videos
+    images = Qwen2VLImageProcessorPil(size={"shortest_edge": 64, "longest_edge": 1000}, patch_size=patch)
+    return make(images, tokens, chat_template=QWEN_TEMPLATE)
+
+
+QWEN_IDS = {"image_token_id": 3, "vision_start_token_id": 7, "vision_end_token_id": 8, "video_token_id": 9}
+
+
+def qwen2_vl():
+    vision = {"embed_dim": 16, "hidden_size": 24, "mlp_ratio": 2, "depth": 2, "num_heads": 2, "patch_size": 4}
+    text = qwen_text(rope_parameters={"rope_type": "default", "rope_theta": 100.0, "mrope_section": [2, 2, 2]})
+    config = Qwen2VLConfig(vision_config=vision, text_config=text, **QWEN_IDS)
+    return Qwen2VLForConditionalGeneration(config), qwen_processor(Qwen2VLProcessor, 4)
+
+
+def qwen2_5_vl():
+    """Windows of 2 x 2 positions, past whose edges pictures do not reach; the second layer sees all."""
+    vision = {"hidden_size": 16, "out_hidden_size": 24, "intermediate_size": 28, "depth": 2, "num_heads": 2, "patch_size": 4,
+              "window_size": 16, "fullatt_block_indexes": [1]}
+    text = qwen_text(rope_parameters={"rope_type": "default", "rope_theta": 100.0, "mrope_section": [1, 3, 2]})
+    config = Qwen2_5_VLConfig(vision_config=vision, text_config=text, **QWEN_IDS)
+    return Qwen2_5_VLForConditionalGeneration(config), qwen_processor(Qwen2_5_VLProcessor, 4)
+
+
+def qwen3_vl():
+    """Learned positions of a grid of 4 x 4; the states of both layers go to the text's, too."""
+    vision = {"hidden_size": 16, "out_hidden_size": 24, "intermediate_size": 28, "depth": 2, "num_heads": 2, "patch_size": 4,
+              "num_position_embeddings": 16, "deepstack_visual_indexes": [0, 1]}
+    text = qwen_text(head_dim=16, rope_parameters={"rope_type": "default", "rope_theta": 100.0, "mrope_section": [4, 2, 2],
+                                                   "mrope_interleaved": True})
+    config = Qwen3VLConfig(vision_config=vision, text_config=text, **QWEN_IDS)
+    return Qwen3VLForConditionalGeneration(config), qwen_processor(Qwen3VLProcessor, 4)
+
+
+def pixels_of_patches(patches, grid, processor):
+    """[1, 3, height, width] of patches in the order of Qwen's processors."""
+    _, rows, columns = grid.tolist()
+    merge, side, frames = processor.merge_size, processor.patch_size, processor.temporal_patch_size
+    blocks = patches.reshape(rows // merge, columns // merge, merge, merge, 3, frames, side, side)
+    return blocks[:, :, :, :, :, 0].permute(4, 0, 2, 5, 1, 3, 6).reshape(1, 3, rows * side, columns * side)
+
+
 def record(folder, model, processor):
     for name, parameter in model.named_parameters():
         # So large that pictures and places count, and norms are not ones.
@@ -137,20 +203,34 @@ def record(folder, model, processor):
     model.eval()
     folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
-    processor.save_pretrained(folder)
+    if getattr(processor, "video_processor", processor) is None:  # then it can't write itself
+        processor.tokenizer.chat_template = processor.chat_template
+        processor.image_processor.save_pretrained(folder)
+        processor.tokenizer.save_pretrained(folder)
+    else:
+        processor.save_pretrained(folder)
     picture(37, 23).save(folder / "first.png")
     picture(14, 42).transpose(Image.Transpose.ROTATE_90).save(folder / "second.jpg", quality=90)
     pictures = [Image.open(folder / name).convert("RGB") for name in ("first.png", "second.jpg")]
     text = processor.apply_chat_template(MESSAGES, add_generation_prompt=True)
     inputs = processor(images=pictures, text=text, return_tensors="pt")
-    if inputs["pixel_values"].dim() == 5:  # a list of pictures for each text
+    more = {}
+    if "image_grid_thw" in inputs:
+        grids = inputs["image_grid_thw"]
+        patches = inputs["pixel_values"].split(grids.prod(1).tolist())
+        views = [pixels_of_patches(one, grid, processor.image_processor) for one, grid in zip(patches, grids)]
+        more = {"image_grid_thw": grids, "mm_token_type_ids": inputs["mm_token_type_ids"]}
+    elif inputs["pixel_values"].dim() == 5:  # a list of pictures for each text
         views = [processor.image_processor(image, return_tensors="pt")["pixel_values"][0] for image in pictures]
     else:
         views = [pixels[None] for pixels in inputs["pixel_values"]]
     model = model.double()
     with torch.no_grad():
-        seen = [torch.cat(list(get_features(model, pixels.double()))) for pixels in views]
-        images = {"pixel_values": inputs["pixel_values"].double()}
+        if more:
+            seen = [get_qwen_features(model, one.double(), grid[None]) for one, grid in zip(patches, grids)]
+        else:
+            seen = [torch.cat(list(get_features(model, pixels.double()))) for pixels in views]
+        images = {"pixel_values": inputs["pixel_values"].double(), **more}
         for key in ("pixel_attention_mask", "token_type_ids"):
             if key in inputs:
                 images[key] = inputs[key]
@@ -170,11 +250,18 @@ def get_features(model, pixels):
     return model.model.get_image_features(pixel_values=pixels).pooler_output
 
 
+def get_qwen_features(model, patches, grid):
+    """Of one picture [positions, C], and behind it what is added to the states of each of the first layers."""
+    features = model.model.get_image_features(patches, grid)
+    return torch.cat([*features.pooler_output, *(getattr(features, "deepstack_features", None) or [])], dim=1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     out = parser.parse_args().out
-    for number, (name, make) in enumerate({"llava": llava, "idefics3": idefics3, "llava_siglip": llava_siglip, "gemma3": gemma3}.items()):
+    models = (llava, idefics3, llava_siglip, qwen2_5_vl, qwen3_vl, qwen2_vl, gemma3)
+    for number, (name, make) in enumerate((make.__name__, make) for make in models):
         torch.manual_seed(number)
         record(out / name, *make())
 

@@ -18,6 +18,7 @@
 #include "shaders/layer_norm/layer_norm.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/rms_norm/rms_norm.h"
+#include "shaders/slice/slice.h"
 
 namespace vkformer {
 
@@ -98,14 +99,24 @@ class Builder {
   Value hidden() {
     const Value tokens = layers_.tensor(embedding_name(decoder_), {decoder_.vocabulary, decoder_.width});
     Value x = embedding(layers_.graph(), tokens, layers_.pass().ids, {.scale = decoder_.embedding_scale});
-    if (layers_.pass().pictured) x = add(layers_.graph(), x, layers_.pass().pictured);
+    if (layers_.pass().pictured) x = add(layers_.graph(), x, pictured(0));
     if (decoder_.embedding_normed) x = norm(x, decoder_.last_norm);
     if (decoder_.layer_inputs.width > 0) inputs_ = all_layer_inputs(layers_, decoder_, x);
-    for (size_t layer = 0; layer < decoder_.layers.size(); ++layer) x = block(x, static_cast<int64_t>(layer));
+    const size_t picture_parts =
+        layers_.pass().pictured ? static_cast<size_t>(layers_.columns(layers_.pass().pictured) / decoder_.width) : 0;
+    for (size_t layer = 0; layer < decoder_.layers.size(); ++layer) {
+      x = block(x, static_cast<int64_t>(layer));
+      if (layer + 1 < picture_parts) x = add(layers_.graph(), x, pictured(layer + 1));
+    }
     return norm(x, decoder_.last_norm);
   }
 
  private:
+  /// What pictures add to the embedding (0), or to the states behind layer part - 1.
+  Value pictured(size_t part) {
+    return slice(layers_.graph(), layers_.pass().pictured, static_cast<int64_t>(part) * decoder_.width, decoder_.width);
+  }
+
   Value norm(Value x, const std::string& name) {
     if (decoder_.norm == Norm::rms) return layers_.rms_norm(x, name, decoder_.epsilon, gain_offset(decoder_));
     if (decoder_.norm == Norm::layer) return layers_.layer_norm(x, name, decoder_.epsilon);
@@ -260,6 +271,12 @@ Model make_decoder(const Decoder& decoder, const nlohmann::json& config) {
   const auto has = [&](Mixer mixer) { return std::ranges::count(decoder.layers, mixer, &Decoder::Layer::mixer) > 0; };
   const bool beside = std::ranges::any_of(decoder.layers, &Decoder::Layer::mamba_beside);
   model.recurrent = has(Mixer::delta_net) || has(Mixer::short_convolution) || has(Mixer::mamba) || beside;
+  if (!decoder.rotaries.empty() && !decoder.rotaries[0].sections.empty()) {
+    model.angle_columns = decoder.turned();
+    model.angles = [rotary = decoder.rotaries[0], width = decoder.turned()](const RotaryConfig::Place& place) {
+      return rotary.row(place, width);
+    };
+  }
   if (has(Mixer::latent_attention))
     model.forms_keys = [decoder](int64_t rows, int64_t positions, int64_t seen) {
       return forming_pays(decoder, rows, positions, seen);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "shaders/reshape/reshape.h"
 #include "shaders/rope/rope.h"
 
 namespace vkformer {
@@ -64,15 +65,21 @@ bool queries_grow(Layers& layers, const Decoder& decoder, Value x, int rotary) {
 
 Value turn_heads(Layers& layers, const Decoder& decoder, Value x, int rotary, const TurningHeads& heads, bool queries) {
   const auto index = static_cast<size_t>(rotary);
+  RopeOptions options{.heads = heads.heads,
+                      .head_width = heads.width,
+                      .rotary_width = heads.turned,
+                      .interleaved = decoder.turns_neighbours,
+                      .column = heads.column};
+  Graph& graph = layers.graph();
+  if (const Value angles = layers.pass().angles) {  // a row for each position
+    const Shape shape = graph.shape(x);
+    const Value rows = reshape(graph, x, {1, shape.rows(), shape.columns()});
+    return reshape(graph, rope(graph, rows, angles, options), shape);
+  }
   const auto [table, positions] = rotary_table(decoder, index, decoder.rotaries[index].stretches(reach_of(layers, x)));
   const bool growing = queries && queries_grow(layers, decoder, x, rotary);
-  return rope(layers.graph(), x, layers.constant(growing ? query_table(table) : table, {positions, heads.turned}),
-              {.heads = heads.heads,
-               .head_width = heads.width,
-               .rotary_width = heads.turned,
-               .interleaved = decoder.turns_neighbours,
-               .column = heads.column,
-               .position = layers.pass().first()});
+  options.position = layers.pass().first();
+  return rope(graph, x, layers.constant(growing ? query_table(table) : table, {positions, heads.turned}), options);
 }
 
 }  // namespace vkformer
