@@ -59,6 +59,7 @@ struct ParameterSpec {
   bool turned = false;   ///< the store's copy is transposed, see store_weights_as()
   bool apart = false;    ///< the parts of its joint tensor are stored in unlike types: graphs read each alone
   bool adapter = false;  ///< of the model's adapter: not in its files, but in the adapter's
+  bool in_host = false;  ///< the store's copy lies in host memory, see place_weights()
   /// Of the store's copy.
   TensorType stored() const { return {turned ? Shape{shape[1], shape[0]} : shape, dtype}; }
   bool trains() const { return training == Training::always || training == Training::reached; }

@@ -37,14 +37,14 @@ std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& p
                                              const std::vector<bool>& resting) {
   std::vector<ParameterBlock> blocks;
   const std::map<std::string_view, size_t> last = last_parts(parameters);
-  for (const bool trained : {true, false}) {
+  for (const auto& [trained, in_host] : {std::pair(true, false), {true, true}, {false, false}, {false, true}}) {
     int64_t bytes = 0;
     for (size_t begin = 0, end = 0; begin < parameters.size(); begin = end) {
       end = end_of_run(parameters, last, begin);
       int64_t size = 0;
       std::vector<const ParameterSpec*> run;
       for (size_t i = begin; i < end; ++i) {
-        if (trained == (!resting.empty() && resting[i])) continue;
+        if (trained == (!resting.empty() && resting[i]) || in_host != parameters[i].in_host) continue;
         size += align_part(parameters[i].stored().bytes());
         run.push_back(&parameters[i]);
       }
@@ -53,7 +53,7 @@ std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& p
             "{} needs {} MiB, one allocation of the device may have {} MiB; use a smaller model", run[0]->name,
             size >> 20, max_allocation >> 20);
       if (bytes == 0 || static_cast<uint64_t>(bytes + size) > max_allocation) {
-        blocks.push_back({.parameters = {}, .trained = trained});
+        blocks.push_back({.parameters = {}, .trained = trained, .in_host = in_host});
         bytes = 0;
       }
       bytes += size;
@@ -85,7 +85,8 @@ void add_joint_views(StoreLayout& layout, const ParameterBlock& block) {
 
 }  // namespace
 
-void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std::vector<ParameterBlock>& blocks) {
+void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std::vector<ParameterBlock>& blocks,
+                          BlockMemory states) {
   for (size_t i = 0; i < blocks.size(); ++i) {
     const bool parameters = what == "parameters";
     if (!parameters && !blocks[i].trained) continue;
@@ -96,7 +97,8 @@ void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std:
                        parameters ? parameter.stored() : TensorType{parameter.shape, parameter.dtype},
                        blocks[i].joins_next(k)});
     }
-    layout.add_block(block_name(what, i), parts);
+    const BlockMemory of_parameters = blocks[i].in_host ? BlockMemory::host : BlockMemory::weights;
+    layout.add_block(block_name(what, i), parts, parameters ? of_parameters : states);
     if (parameters) add_joint_views(layout, blocks[i]);
   }
 }

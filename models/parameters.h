@@ -10,6 +10,7 @@ struct ParameterBlock {
   std::vector<const ParameterSpec*> parameters;
   int64_t decayed_elements = 0;
   bool trained = true;
+  bool in_host = false;
   /// Parameters i and i + 1 are parts of one joint tensor.
   bool joins_next(size_t i) const {
     return i + 1 < parameters.size() && !parameters[i]->joint.empty() && !parameters[i]->apart &&
@@ -18,16 +19,17 @@ struct ParameterBlock {
 };
 
 /// The parameters in as few blocks as the device's largest allocation permits, joint ones together; those whose entry
-/// in `resting` is true (empty: none is) come in blocks of their own, behind the others. Names of block i: see
-/// block_name(). Pointers into `parameters`, which must outlive the result. Throws Error for a (joint) parameter larger
-/// than an allocation.
+/// in `resting` is true (empty: none is) come in blocks of their own, behind the others, and so do, behind those of
+/// their kind, those in host memory. Names of block i: see block_name(). Pointers into `parameters`, which must outlive
+/// the result. Throws Error for a (joint) parameter larger than an allocation.
 std::vector<ParameterBlock> parameter_blocks(const std::vector<ParameterSpec>& parameters, uint64_t max_allocation,
                                              const std::vector<bool>& resting = {});
 std::string block_name(std::string_view what, size_t i);  ///< "parameters.0"
 
 /// Adds block i of `what` ("parameters" under the tensors' own names; otherwise "what/name", and only for trained
-/// blocks).
-void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std::vector<ParameterBlock>& blocks);
+/// blocks). `states`: where blocks of anything but parameters lie.
+void add_parameter_blocks(StoreLayout& layout, std::string_view what, const std::vector<ParameterBlock>& blocks,
+                          BlockMemory states = BlockMemory::device);
 
 /// Adds the blocks of the parameters, and the model's constants.
 void add_model(StoreLayout& layout, const Model& model, const std::vector<ParameterBlock>& blocks);

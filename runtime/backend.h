@@ -178,6 +178,7 @@ struct BackendOptions {
   bool as_gpu = false;  ///< choose and launch kernels as on a GPU, whatever the device is (to test that choice)
   /// Kernels are chosen and launched within another device's limits, too, and as on a device of its kind.
   std::optional<DeviceFacts> limits = {};
+  MemoryLimits memory = {};
   /// For make_pipelines(), not for running: pipelines are made anew, with what the driver says of them in
   /// pipeline_log(), and matrix cores are believed in untried.
   bool inspect = false;

@@ -12,6 +12,7 @@ DeviceFacts DeviceFacts::within(const DeviceFacts& other) const {
   least(&DeviceFacts::max_allocation);
   least(&DeviceFacts::memory_total);
   least(&DeviceFacts::memory_free);
+  least(&DeviceFacts::host_memory_free);
   for (size_t axis = 0; axis < 3; ++axis)
     facts.max_workgroups[axis] = std::min(facts.max_workgroups[axis], other.max_workgroups[axis]);
   const auto both = [&](bool DeviceFacts::*feature) { facts.*feature = facts.*feature && other.*feature; };

@@ -42,6 +42,14 @@ struct HalfModes {
   bool subnormals = false;  ///< small ones are kept
 };
 
+/// How much memory may be used.
+struct MemoryLimits {
+  uint64_t device = UINT64_MAX;  ///< bytes of the device's
+  double share = 1;              ///< of what is free of that
+  uint64_t host = UINT64_MAX;    ///< bytes of the host's for what kernels read there
+  bool operator==(const MemoryLimits&) const = default;
+};
+
 struct DeviceFacts {
   std::string name;
   std::string driver;  ///< driver name and version as the driver reports them
@@ -61,8 +69,11 @@ struct DeviceFacts {
   uint32_t max_workgroups[3] = {};
   uint32_t shared_memory = 0;   ///< bytes a workgroup
   uint64_t max_allocation = 0;  ///< bytes: the least of maxMemoryAllocationSize and maxBufferSize
-  uint64_t memory_total = 0;    ///< bytes of the largest device-local heap
-  uint64_t memory_free = 0;     ///< bytes of its budget that are not in use
+  uint64_t memory_total = 0;    ///< bytes of the largest device-local heap; of an integrated GPU of all heaps
+  uint64_t memory_free = 0;     ///< bytes of their budgets that are not in use, or what may be used of them
+  /// Bytes free of host memory that kernels reach over the bus; where all memory is one, what may not be used as the
+  /// device's.
+  uint64_t host_memory_free = 0;
   bool int64 = false;
   bool float16 = false;  ///< 16-bit float arithmetic
   bool int16 = false;    ///< 16-bit integers, in storage buffers, too
@@ -93,6 +104,8 @@ struct DeviceFacts {
   DeviceFacts within(const DeviceFacts& other) const;
 
   bool is_cpu() const { return kind == DeviceKind::cpu; }
+  /// Whether its memory is the host's.
+  bool one_memory() const { return is_cpu() || kind == DeviceKind::integrated; }
   bool one_subgroup_size() const { return min_subgroup_size == max_subgroup_size; }
   /// A GPU on which a subgroup's lanes divide the registers of a thread (Intel): wide subgroups have few each. Told by
   /// sizes below 32 among several that one can choose from (MoltenVK names 4 to 32 where Apple's GPUs have 32).

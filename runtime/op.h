@@ -83,7 +83,7 @@ struct Op {
   /// Bit i: input i may be of 16-bit floats, where infer() permits them too. Others never see one: Graph::add refuses.
   uint32_t half_inputs = 0;
   /// Bit i: input i may be blocks (is_blocks()), where infer() permits them too. Results are only
-  /// where an op renames storage.
+  /// where an op renames or copies storage.
   uint32_t block_inputs = 0;
   /// Output 0 may overwrite input 0 when nobody reads input 0 later: every invocation reads only what it writes.
   bool in_place = false;

@@ -6,7 +6,7 @@
 
 namespace vkformer {
 
-void StoreLayout::add_block(const std::string& name, std::span<const Part> parts) {
+void StoreLayout::add_block(const std::string& name, std::span<const Part> parts, BlockMemory memory) {
   const int block = static_cast<int>(block_bytes_.size());
   int64_t offset = 0;
   for (const Part& part : parts) {
@@ -20,6 +20,7 @@ void StoreLayout::add_block(const std::string& name, std::span<const Part> parts
   block_bytes_.push_back(offset);
   block_names_.push_back(name);
   block_parts_.emplace_back(parts.begin(), parts.end());
+  block_memories_.push_back(memory);
 }
 
 void StoreLayout::add_view(const std::string& name, const TensorType& type, const std::string& first) {
@@ -48,6 +49,18 @@ const StoreLayout::Entry& StoreLayout::require(const std::string& name, const Te
 
 int64_t StoreLayout::total_bytes() const {
   return std::accumulate(block_bytes_.begin(), block_bytes_.end(), int64_t{0});
+}
+
+int64_t StoreLayout::host_bytes() const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < block_bytes_.size(); ++i)
+    if (block_memories_[i] == BlockMemory::host) bytes += block_bytes_[i];
+  return bytes;
+}
+
+bool StoreLayout::in_host(const std::string& name) const {
+  const Entry* entry = find(name);
+  return entry != nullptr && block_memories_[static_cast<size_t>(entry->block)] == BlockMemory::host;
 }
 
 void StoreLayout::check_blocks(const DeviceFacts& facts) const {

@@ -9,6 +9,13 @@
 
 namespace vkformer {
 
+/// Where a block lies.
+enum class BlockMemory : uint8_t {
+  device,   ///< in the device's memory
+  weights,  ///< there, or in the host's if the device turns out to have no more
+  host,     ///< in the host's, which kernels reach over the bus
+};
+
 class StoreLayout {
  public:
   struct Entry {
@@ -32,7 +39,7 @@ class StoreLayout {
 
   /// A block of tensors, each starting at a multiple of 16 bytes unless it follows a packed one. The block itself is a
   /// flat f32 tensor called `name`.
-  void add_block(const std::string& name, std::span<const Part> parts);
+  void add_block(const std::string& name, std::span<const Part> parts, BlockMemory memory = BlockMemory::device);
   /// A further name for the storage from the tensor `first` on: neighbours that are packed, as one tensor. Throws Error
   /// when its block ends before.
   void add_view(const std::string& name, const TensorType& type, const std::string& first);
@@ -44,7 +51,12 @@ class StoreLayout {
   const std::vector<std::string>& block_names() const { return block_names_; }
   const std::vector<Part>& parts(size_t block) const { return block_parts_[block]; }
   const std::vector<View>& views() const { return views_; }
+  const std::vector<BlockMemory>& block_memories() const { return block_memories_; }
   int64_t total_bytes() const;
+  int64_t host_bytes() const;  ///< of the blocks in host memory
+  int64_t device_bytes() const { return total_bytes() - host_bytes(); }
+  /// Whether the tensor lies in host memory; false where there is none of that name.
+  bool in_host(const std::string& name) const;
   /// Throws Error for a block that is larger than one allocation of the device may be.
   void check_blocks(const DeviceFacts& facts) const;
 
@@ -53,6 +65,7 @@ class StoreLayout {
   std::vector<std::string> block_names_;
   std::vector<std::vector<Part>> block_parts_;
   std::vector<View> views_;
+  std::vector<BlockMemory> block_memories_;
   std::map<std::string, Entry> entries_;
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "runtime/measure.h"
+#include "runtime/passes/copied_weights.h"
 
 namespace vkformer {
 
@@ -166,7 +167,9 @@ TunedProgram tune_program(Backend& backend, const Graph& graph, const std::share
                           const std::function<void(int, int)>& progress) {
   check(backend.facts().timestamp_period > 0, "{} has no timestamps to tune with; choose another --device",
         backend.facts().name);
-  Tuner tuner{backend, graph, store, fill, tuning};
+  // Nodes are told by their numbers in what is compiled.
+  const Graph compiled = with_copied_weights(graph, store ? store->layout() : StoreLayout{});
+  Tuner tuner{backend, compiled, store, fill, tuning};
   tuner.find_kinds();
   TunedProgram result;
   if (tuner.kinds.empty()) return result;

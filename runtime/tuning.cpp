@@ -20,7 +20,8 @@ constexpr size_t size_limit = size_t{16} << 20;
 /// Kernels are chosen by the facts, which --facts narrows; by no size of memory, which may be another after each start.
 nlohmann::json identity(const DeviceFacts& facts) {
   nlohmann::json json = facts_json(facts);
-  for (const char* other : {"name", "max_allocation", "memory_total", "memory_free"}) json.erase(other);
+  for (const char* other : {"name", "max_allocation", "memory_total", "memory_free", "host_memory_free"})
+    json.erase(other);
   json.update({{"device", printable(facts.name)},
                {"driver", printable(facts.driver)},
                {"driver_version", facts.driver_version},

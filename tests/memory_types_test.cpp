@@ -10,6 +10,7 @@
 
 #include "runtime/check.h"
 #include "runtime/vulkan/buffer.h"
+#include "runtime/vulkan/memory_room.h"
 
 using namespace vkformer;
 
@@ -19,6 +20,7 @@ namespace {
 struct {
   uint32_t doubled = 0;    ///< so many types, which are all that there are, are there twice
   int maps_that_fail = 0;  ///< of the next ones
+  bool full = false;       ///< the first half is the device's own and has nothing free, the second the host's
 } disguise;
 
 template <class Function>
@@ -37,6 +39,8 @@ VKAPI_ATTR void VKAPI_CALL vkGetPhysicalDeviceMemoryProperties(VkPhysicalDevice 
                                                                                                          memory);
   std::copy_n(memory->memoryTypes, disguise.doubled, memory->memoryTypes + disguise.doubled);
   memory->memoryTypeCount += disguise.doubled;
+  for (uint32_t i = disguise.doubled; disguise.full && i < memory->memoryTypeCount; ++i)
+    memory->memoryTypes[i].propertyFlags &= ~VkMemoryPropertyFlags{VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT};
 }
 
 VKAPI_ATTR void VKAPI_CALL vkGetBufferMemoryRequirements(VkDevice device, VkBuffer buffer,
@@ -48,6 +52,7 @@ VKAPI_ATTR void VKAPI_CALL vkGetBufferMemoryRequirements(VkDevice device, VkBuff
 VKAPI_ATTR VkResult VKAPI_CALL vkAllocateMemory(VkDevice device, const VkMemoryAllocateInfo* info,
                                                 const VkAllocationCallbacks* own, VkDeviceMemory* memory) {
   VkMemoryAllocateInfo allocation = *info;
+  if (disguise.full && allocation.memoryTypeIndex < disguise.doubled) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
   if (disguise.doubled > 0) allocation.memoryTypeIndex %= disguise.doubled;
   return behind_disguise<decltype(&vkAllocateMemory)>("vkAllocateMemory")(device, &allocation, own, memory);
 }
@@ -74,6 +79,20 @@ TEST_CASE("memory that can't be mapped is no end while there is another type", "
   disguise = {};
 }
 
+TEST_CASE("weights that a device has no memory for lie in the host's", "[memory][device][one_driver]") {
+  Device device;
+  VkPhysicalDeviceMemoryProperties memory;
+  vkGetPhysicalDeviceMemoryProperties(device.physical(), &memory);
+  if (2 * memory.memoryTypeCount > VK_MAX_MEMORY_TYPES) SKIP("the device has too many types to double them");
+  CHECK_FALSE(Buffer(device, 64, Buffer::Memory::weights, "test").moved());
+  CHECK_FALSE(Buffer(device, 64, Buffer::Memory::host, "test").moved());
+  disguise = {.doubled = memory.memoryTypeCount, .full = true};
+  CHECK(Buffer(device, 64, Buffer::Memory::weights, "test").moved());
+  CHECK_FALSE(Buffer(device, 64, Buffer::Memory::host, "test").moved());
+  CHECK_THROWS_AS(Buffer(device, 64, Buffer::Memory::device, "test"), Error);
+  disguise = {};
+}
+
 TEST_CASE("memory that a feature would have to be enabled for is never taken", "[memory]") {
   // RADV's types, of which the second half is AMD's device-coherent memory.
   constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
@@ -93,4 +112,30 @@ TEST_CASE("memory that a feature would have to be enabled for is never taken", "
   CHECK(types(0xff, {host | cached, host}) == std::vector<uint32_t>{3, 1, 2});
   CHECK(types(0b1011, {local | host, host}) == std::vector<uint32_t>{1, 3});
   CHECK(types(0xf0, {local}).empty());
+  CHECK(host_types(memory, 0xff) == std::vector<uint32_t>{1, 3, 2});
+  CHECK(host_types(memory, 0b1101) == std::vector<uint32_t>{3, 2});
+}
+
+TEST_CASE("of an integrated GPU all heaps count, of others the largest of their own", "[memory]") {
+  constexpr VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                  host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  VkPhysicalDeviceMemoryProperties memory{};
+  const auto add_heap = [&](uint64_t size, VkMemoryHeapFlags heap, VkMemoryPropertyFlags flags) {
+    memory.memoryTypes[memory.memoryTypeCount++] = {flags, memory.memoryHeapCount};
+    memory.memoryHeaps[memory.memoryHeapCount++] = {size, heap};
+  };
+  add_heap(4000, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT, local);
+  add_heap(9000, 0, host);
+  add_heap(256, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT, local | host);
+  add_heap(77, 0, VK_MEMORY_PROPERTY_PROTECTED_BIT);
+  const uint64_t free[] = {3000, 8000, 200, 77};
+  const MemoryRoom card = memory_room(memory, free, DeviceKind::discrete);
+  CHECK(card.total == 4000);
+  CHECK(card.free == 3000);
+  CHECK(card.host_free == 8000);
+  const MemoryRoom chip = memory_room(memory, free, DeviceKind::integrated);
+  CHECK(chip.total == 13256);
+  CHECK(chip.free == 11200);
+  CHECK(chip.host_free == 0);
+  CHECK(memory_room(memory, free, DeviceKind::cpu).host_free == 0);
 }

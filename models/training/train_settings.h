@@ -52,6 +52,9 @@ struct TrainSettings {
   uint32_t seed = 1337;
   /// Activations inside layers are computed again in the backward pass instead of kept. Results have the same bits.
   bool checkpoint_activations = false;
+  /// What the update keeps (AdamW's moments, the moving average) lies in host memory, which it reads and writes over
+  /// the bus. Results have the same bits.
+  bool offload_optimizer = false;
   /// f16 or bf16: operands of matrix products are rounded to it (mixed precision), on GPUs values between ops, too, and
   /// their gradients; parameters, the residual stream, sums, gradients of parameters and AdamW stay f32.
   DType products = DType::f32;
@@ -88,6 +91,7 @@ void visit_train_settings(Settings& s, Visit&& visit) {
   visit("clip", s.clip, any_size);
   visit("seed", s.seed, Bounds{.most = 0xffffffff});
   visit("checkpoint_activations", s.checkpoint_activations, Bounds());
+  visit("offload_optimizer", s.offload_optimizer, Bounds());
   visit("loss_scale", s.loss_scale, Bounds{0x1p-20, 0x1p100});
 }
 

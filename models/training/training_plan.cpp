@@ -27,7 +27,8 @@ std::vector<int64_t> trained_elements(const TrainingPlan& plan) {
 StoreLayout store_layout(const TrainingPlan& plan) {
   StoreLayout layout;
   add_model(layout, *plan.model, plan.blocks);
-  for (std::string_view state : state_names(plan.settings)) add_parameter_blocks(layout, state, plan.blocks);
+  const BlockMemory states = plan.settings.offload_optimizer ? BlockMemory::host : BlockMemory::device;
+  for (std::string_view state : state_names(plan.settings)) add_parameter_blocks(layout, state, plan.blocks, states);
   return layout;
 }
 
@@ -89,8 +90,12 @@ std::vector<TrainingPlan::Row> TrainingPlan::rows() const {
   const std::vector<int64_t> elements = trained_elements(*this);
   const int64_t trained = size_of(DType::f32) * std::accumulate(elements.begin(), elements.end(), int64_t{0});
   const int64_t states = trained * std::ssize(state_names(settings)), sums = settings.accumulate > 1 ? trained : 0;
-  std::vector<Row> rows = {{"parameters and constants", layout.total_bytes() - states - sums},
-                           {settings.moving_average > 0 ? "AdamW moments, moving average" : "AdamW moments", states}};
+  const int64_t host_states = settings.offload_optimizer ? states : 0, host_weights = layout.host_bytes() - host_states;
+  std::vector<Row> rows = {{"parameters and constants", layout.total_bytes() - states - sums - host_weights}};
+  if (host_weights > 0) rows.push_back({"frozen parameters in host memory", host_weights});
+  rows.push_back({fmt::format("AdamW moments{}{}", settings.moving_average > 0 ? ", moving average" : "",
+                              settings.offload_optimizer ? ", in host memory" : ""),
+                  states});
   if (settings.accumulate > 1) rows.push_back({"gradient sums", sums});
   std::vector<int64_t> workspace;
   Row others{fmt::format("{} further shapes: inputs and outputs", batches.size() - 1), 0};
@@ -123,6 +128,8 @@ int64_t TrainingPlan::total_bytes() const {
   for (const Row& row : rows()) bytes += row.bytes;
   return bytes;
 }
+
+int64_t TrainingPlan::device_bytes() const { return total_bytes() - layout.host_bytes(); }
 
 TrainingPlan plan_training(const Model& model, const TrainSettings& settings, const std::vector<BatchShape>& shapes,
                            const Backend& backend, const std::vector<BatchShape>& evaluated) {

@@ -41,6 +41,7 @@ struct TrainingPlan {
   /// Temporaries of each program for the first shape; all programs share one workspace.
   std::vector<Row> temporaries() const;
   int64_t total_bytes() const;
+  int64_t device_bytes() const;  ///< without what lies in host memory
   /// They come first among the blocks.
   size_t trained_blocks() const;
   /// They come first.

@@ -105,7 +105,7 @@ program, and more are recorded for batches of other shapes as they come.)")
 Settings are keywords: batch_size (12) and context (the model's), which memory is planned for; accumulate (1);
 iterations (2000), learning_rate (1e-3; of a folder 5e-5, with lora 1e-4), min_learning_rate (a tenth), schedule ("cosine", "linear", "inverse-sqrt",
 "noam", "constant"), warmup (100); beta1 (0.9), beta2 (0.99), epsilon (1e-8), weight_decay (0.1), clip (1.0);
-label_smoothing (the config's); moving_average (0); precision ("f32", "bf16", "f16"), loss_scale (65536); checkpoint_activations (False); seed (1337); profile (False); token_type_ids (False): batches have them,
+label_smoothing (the config's); moving_average (0); precision ("f32", "bf16", "f16"), loss_scale (65536); checkpoint_activations (False); offload_optimizer (False); seed (1337); profile (False); token_type_ids (False): batches have them,
 for which an XLNet has parameters of its own.
 
 lora={"r": 8, "alpha": 8, "dropout": 0, "rslora": False, "targets": ["q_proj", ..]} trains an adapter beside a folder's

@@ -88,6 +88,9 @@ DeviceFacts facts_of(const JsonObject& json) {
     facts.*number = static_cast<uint32_t>(require_integer(json, key, least, std::numeric_limits<uint32_t>::max()));
   for (const auto& [key, size] : sizes)
     facts.*size = static_cast<uint64_t>(require_integer(json, key, 0, std::numeric_limits<int64_t>::max()));
+  if (json.value().contains("host_memory_free"))  // older files have none
+    facts.host_memory_free =
+        static_cast<uint64_t>(require_integer(json, "host_memory_free", 0, std::numeric_limits<int64_t>::max()));
   for (const auto& [key, feature] : features) facts.*feature = require_boolean(json, key);
   const auto& groups = json.value().value("max_workgroups", nlohmann::json{});
   check(groups.is_array() && groups.size() == 3 &&
@@ -121,6 +124,7 @@ nlohmann::json facts_json(const DeviceFacts& f) {
       {"vendor_id", f.vendor_id},
       {"device_id", f.device_id},
       {"api", fmt::format("{}.{}.{}", f.api_version >> 22 & 0x7f, f.api_version >> 12 & 0x3ff, f.api_version & 0xfff)},
+      {"host_memory_free", f.host_memory_free},
       {"max_workgroup_subgroups", f.max_workgroup_subgroups},
       {"max_workgroups", f.max_workgroups},
       {"timestamp_ns", f.timestamp_period},

@@ -65,7 +65,7 @@ class SplitStore : public Store {
       std::vector<StoreLayout::Part> parts;
       for (const StoreLayout::Part& one : layout().parts(block))
         if (is_here(one.name)) parts.push_back(one);
-      if (!parts.empty()) own.add_block(layout().block_names()[block], parts);
+      if (!parts.empty()) own.add_block(layout().block_names()[block], parts, layout().block_memories()[block]);
     }
     for (const StoreLayout::View& view : layout().views())
       if (is_here(view.first)) own.add_view(view.name, view.type, view.first);

@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "runtime/matrix_check.h"
+#include "runtime/passes/copied_weights.h"
 #include "runtime/recording.h"
 #include "runtime/split/split_backend.h"
 #include "runtime/tuning.h"
 #include "runtime/vulkan/embedded_shaders.h"
 #include "runtime/vulkan/half_modes.h"
-#include "runtime/vulkan/physical_device.h"
+#include "runtime/vulkan/memory_room.h"
 
 namespace vkformer {
 
@@ -58,16 +59,19 @@ class VulkanBackend : public Backend {
   std::shared_ptr<Workspace> make_workspace() override { return std::make_shared<VulkanWorkspace>(context_); }
   MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const override {
     const auto stay = context_->enter();
-    return plan_memory(graph, facts(), layout, tuned({}));
+    if (layout.host_bytes() == 0) return plan_memory(graph, facts(), layout, tuned({}));
+    return plan_memory(with_copied_weights(graph, layout), facts(), layout, tuned({}));
   }
   std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& given,
                                    std::shared_ptr<Workspace> workspace) override {
     const auto stay = context_->enter();
+    if (store) graph = with_copied_weights(std::move(graph), store->layout());
     return make_vulkan_program(context_, std::move(graph), std::static_pointer_cast<VulkanStore>(store), tuned(given),
                                std::static_pointer_cast<VulkanWorkspace>(workspace));
   }
-  CommandCounts make_pipelines(const Graph& graph, const StoreLayout& layout, const PlanOptions& options) override {
+  CommandCounts make_pipelines(const Graph& given, const StoreLayout& layout, const PlanOptions& options) override {
     const auto stay = context_->enter();
+    const Graph graph = with_copied_weights(given, layout);
     const MemoryPlan memory = plan_memory(graph, facts(), layout, tuned(options));
     const auto commands =
         record_graph(graph, facts(), context_->pipeline_source(), memory, imagined(memory), imagined_readback);
@@ -126,6 +130,15 @@ class VulkanBackend : public Backend {
   std::shared_ptr<VulkanContext> context_;
 };
 
+Buffer::Memory memory_of(BlockMemory memory) {
+  switch (memory) {
+    case BlockMemory::device: return Buffer::Memory::device;
+    case BlockMemory::weights: return Buffer::Memory::weights;
+    case BlockMemory::host: return Buffer::Memory::host;
+  }
+  return Buffer::Memory::device;
+}
+
 bool matrix_cores_right(const std::shared_ptr<VulkanContext>& context, DType type, std::string_view kernel) {
   auto& known = context->matrix_cores_right;
   const std::pair key(type, std::string(kernel));
@@ -149,6 +162,7 @@ VulkanContext::VulkanContext(const std::string& device_choice, const BackendOpti
                              .statistics = backend_options.inspect || backend_options.profile_details,
                              .clocks = backend_options.profile_details,
                              .limits = backend_options.limits,
+                             .memory = backend_options.memory,
                              .note = backend_options.note}),
       pipelines(device),
       options(backend_options) {
@@ -175,8 +189,13 @@ std::unique_ptr<Buffer> VulkanContext::allocate(uint64_t bytes, Buffer::Memory m
 
 uint64_t VulkanContext::memory_free() const {
   const uint64_t here = device.memory_free(), all = device.facts().memory_free;
-  if (counts_memory(device.physical()) && !options.limits) return here;
+  if (counts_memory(device.physical()) && !options.limits && options.memory == MemoryLimits{}) return here;
   return std::min(here, all - std::min(all, allocated_bytes));
+}
+
+uint64_t VulkanContext::host_memory_free() const {
+  const uint64_t all = device.facts().host_memory_free;
+  return all - std::min(all, host_bytes);
 }
 
 std::string VulkanContext::or_elsewhere(uint64_t bytes) const {
@@ -250,21 +269,42 @@ void VulkanContext::fill(const Buffer& target, uint32_t pattern) {
 VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayout& store_layout,
                          std::shared_ptr<const VulkanStore> shared)
     : Store(store_layout), context_(std::move(context)), shared_(std::move(shared)) {
-  const uint64_t needed = own_bytes();
+  const auto own = [&](int64_t (StoreLayout::*bytes)() const) {
+    return static_cast<uint64_t>((layout().*bytes)() - (shared_ ? (shared_->layout().*bytes)() : 0));
+  };
+  const uint64_t needed = own(&StoreLayout::device_bytes), in_host = own(&StoreLayout::host_bytes);
   const uint64_t available = context_->memory_free();
+  const std::string& device = context_->device.facts().name;
   if (needed > available)
-    fail("parameters and state need {} MiB, {} has {} MiB free; use a smaller model{}", (needed >> 20) + 1,
-         context_->device.facts().name, available >> 20, context_->or_elsewhere(needed + context_->allocated_bytes));
+    fail("parameters and state need {} MiB, {} has {} MiB free; use a smaller model{}", (needed >> 20) + 1, device,
+         available >> 20, context_->or_elsewhere(needed + context_->allocated_bytes));
+  const uint64_t shared_memory = context_->device.facts().one_memory() ? available - needed : 0,
+                 host_available = context_->host_memory_free() + shared_memory;
+  check(in_host <= host_available, "{} MiB are to lie in host memory, of which {} has {} MiB; use a smaller model",
+        (in_host >> 20) + 1, device, host_available >> 20);
   layout().check_blocks(context_->device.facts());
+  uint64_t moved = 0;
   for (size_t i = shared_blocks(); i < layout().blocks().size(); ++i) {
-    blocks_.push_back(context_->allocate(static_cast<uint64_t>(layout().blocks()[i]), Buffer::Memory::device,
-                                         fmt::format("parameters and state {}", i)));
+    const auto bytes = static_cast<uint64_t>(layout().blocks()[i]);
+    blocks_.push_back(
+        context_->allocate(bytes, memory_of(layout().block_memories()[i]), fmt::format("parameters and state {}", i)));
+    if (blocks_.back()->moved()) moved += bytes;
     context_->fill(*blocks_.back(), 0);
   }
-  context_->allocated_bytes += needed;  // last: a store that fails gives everything back
+  if (moved > 0)
+    context_->note(
+        fmt::format("{} has less memory than it says: {} MiB of weights lie in the host's, which it reads "
+                    "over its bus; --device-memory takes what it has",
+                    device, (moved >> 20) + 1));
+  // Last: a store that fails gives everything back.
+  context_->allocated_bytes += device_bytes_ = needed - moved;
+  context_->host_bytes += host_bytes_ = in_host + moved;
 }
 
-VulkanStore::~VulkanStore() { context_->allocated_bytes -= own_bytes(); }
+VulkanStore::~VulkanStore() {
+  context_->allocated_bytes -= device_bytes_;
+  context_->host_bytes -= host_bytes_;
+}
 
 void VulkanStore::write_elements(const StoreLayout::Entry& entry, int64_t first, std::span<const std::byte> data) {
   const auto stay = context_->enter();

@@ -20,7 +20,8 @@ struct VulkanContext {
   PipelineCache pipelines;
   BackendOptions options;
   OwnedCommandPool command_pool;
-  uint64_t allocated_bytes = 0;
+  uint64_t allocated_bytes = 0;  ///< of the device's memory
+  uint64_t host_bytes = 0;       ///< of stores, in the host's
   uint64_t allocations = 0;
   /// Seconds that a unit of estimated cost took in the longest run so far; starts as a guess for the kind of device.
   double seconds_per_estimate = 1;
@@ -53,6 +54,8 @@ struct VulkanContext {
   std::unique_ptr<Buffer> allocate(uint64_t bytes, Buffer::Memory memory, const std::string& name);
   /// Bytes that are free now, of the memory that the device has or that given limits leave of it.
   uint64_t memory_free() const;
+  /// The same of host memory that kernels reach over the bus.
+  uint64_t host_memory_free() const;
   /// The end of a line that says that there is no room: "; device 1: Card has 9000 MiB free (--device 1)", or nothing.
   std::string or_elsewhere(uint64_t bytes) const;
   /// For recorders; the context must outlive it.
@@ -86,13 +89,11 @@ class VulkanStore : public Store {
 
  private:
   size_t shared_blocks() const { return shared_ ? shared_->layout().blocks().size() : 0; }
-  uint64_t own_bytes() const {
-    return static_cast<uint64_t>(layout().total_bytes() - (shared_ ? shared_->layout().total_bytes() : 0));
-  }
 
   std::shared_ptr<VulkanContext> context_;
   std::shared_ptr<const VulkanStore> shared_;
   std::vector<std::unique_ptr<Buffer>> blocks_;  ///< its own
+  uint64_t device_bytes_ = 0, host_bytes_ = 0;   ///< of these
 };
 
 class VulkanWorkspace : public Workspace {

@@ -1,5 +1,6 @@
 #include "runtime/vulkan/buffer.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,8 @@ void Buffer::allocate(Memory memory) {
   VkMemoryRequirements needs;
   vkGetBufferMemoryRequirements(device_.handle(), handle(), &needs);
   std::vector<VkMemoryPropertyFlags> wishes = {local};
+  // An integrated GPU's other heaps are the same memory.
+  if (device_.facts().kind == DeviceKind::integrated) wishes.push_back(0);
   if (memory == Memory::upload) wishes = {local | host, host};
   if (memory == Memory::readback) wishes = {host | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, host};
   const VkMemoryAllocateFlagsInfo flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
@@ -37,7 +40,14 @@ void Buffer::allocate(Memory memory) {
   // while plain host memory is not.
   VkPhysicalDeviceMemoryProperties types;
   vkGetPhysicalDeviceMemoryProperties(device_.physical(), &types);
-  for (uint32_t type : fitting_types(types, needs.memoryTypeBits, wishes)) {
+  std::vector<uint32_t> fitting = fitting_types(types, needs.memoryTypeBits, wishes);
+  const std::vector<uint32_t> of_host = host_types(types, needs.memoryTypeBits);
+  if (memory == Memory::host) fitting = of_host;
+  const size_t own = fitting.size();
+  if (memory == Memory::weights)
+    for (uint32_t type : of_host)
+      if (std::ranges::find(fitting, type) == fitting.end()) fitting.push_back(type);
+  for (uint32_t type : fitting) {
     const VkMemoryAllocateInfo allocation{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                           .pNext = &flags,
                                           .allocationSize = needs.size,
@@ -46,13 +56,14 @@ void Buffer::allocate(Memory memory) {
     result = vkAllocateMemory(device_.handle(), &allocation, nullptr, &memory_of_type);
     if (result != VK_SUCCESS) continue;
     OwnedMemory attempt(memory_of_type, {device_.handle()});
-    if (memory != Memory::device) {
+    if (memory == Memory::upload || memory == Memory::readback) {
       void* pointer = nullptr;
       result = vkMapMemory(device_.handle(), attempt.get(), 0, VK_WHOLE_SIZE, 0, &pointer);
       if (result != VK_SUCCESS) continue;
       mapped_ = static_cast<std::byte*>(pointer);
     }
     memory_ = std::move(attempt);
+    moved_ = std::ranges::find(fitting, type) - fitting.begin() >= static_cast<std::ptrdiff_t>(own);
     break;
   }
   check(result == VK_SUCCESS, "{} can't give {} MiB of memory ({}); use a smaller model, batch or context",

@@ -13,6 +13,8 @@ class Buffer {
  public:
   enum class Memory : uint8_t {
     device,    ///< fastest for kernels; the host can't see it
+    weights,   ///< the same, or where the device has no more `host`: see moved()
+    host,      ///< the host's, which kernels reach over the bus
     upload,    ///< the host writes, kernels read (prefers device-local memory the host can see)
     readback,  ///< the device writes, the host reads (prefers cached memory)
   };
@@ -24,7 +26,9 @@ class Buffer {
   VkBuffer handle() const { return buffer_.get(); }
   uint64_t address() const { return address_; }
   uint64_t size() const { return size_; }
-  /// Host view (coherent) of an upload or readback buffer; empty for device memory.
+  /// It lies in the host's memory, since the device had no more.
+  bool moved() const { return moved_; }
+  /// Host view (coherent) of an upload or readback buffer; empty for others.
   std::span<std::byte> mapped() const { return {mapped_, mapped_ ? size_ : 0}; }
 
  private:
@@ -36,6 +40,7 @@ class Buffer {
   uint64_t size_ = 0;
   uint64_t address_ = 0;
   std::byte* mapped_ = nullptr;
+  bool moved_ = false;
 };
 
 }  // namespace vkformer

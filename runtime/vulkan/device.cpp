@@ -6,6 +6,7 @@
 
 #include "runtime/check.h"
 #include "runtime/vulkan/loader_lock.h"
+#include "runtime/vulkan/memory_room.h"
 #include "runtime/vulkan/newer_vulkan.h"
 #include "runtime/vulkan/queue_family.h"
 
@@ -38,6 +39,14 @@ OwnedFence make_fence(VkDevice device) {
   return make_owned<OwnedFence>(device, vkCreateFence, info, "vkCreateFence");
 }
 
+/// Where all memory is one, what is not to be used as the device's is the host's.
+void limit_memory(DeviceFacts& facts, const MemoryLimits& limits) {
+  const uint64_t free = facts.memory_free;
+  facts.memory_free = std::min(limits.device, static_cast<uint64_t>(limits.share * static_cast<double>(free)));
+  if (facts.one_memory()) facts.host_memory_free += free - facts.memory_free;
+  facts.host_memory_free = std::min(facts.host_memory_free, limits.host);
+}
+
 /// What stands in for products of whole workgroups where kernels are proved that no software driver can run.
 WorkgroupMatrices plain_workgroup_matrices() {
   WorkgroupMatrices matrices{.granularities = {},
@@ -64,6 +73,7 @@ Device::Device(const std::string& choice, const DeviceOptions& options) : instan
   physical_ = entry.handle;
   facts_ = entry.facts;
   if (options.limits) facts_ = facts_.within(*options.limits);
+  limit_memory(facts_, options.memory);
   if (options.as_gpu) {
     if (facts_.is_cpu()) facts_.workgroup_matrices = plain_workgroup_matrices();
     facts_.kind = DeviceKind::discrete;
@@ -179,12 +189,12 @@ std::optional<ClockPair> Device::clocks() const {
   return ClockPair{now[0], 1e-9 * static_cast<double>(now[1])};
 }
 
-uint64_t Device::memory_free() const { return free_bytes(physical_); }
+uint64_t Device::memory_free() const { return memory_room(physical_, facts_.kind).free; }
 
 std::string Device::roomier_device(uint64_t bytes) const {
   std::vector<InspectedDevice> devices = instance_->devices();
   for (InspectedDevice& device : devices)
-    if (device.unusable.empty()) device.facts.memory_free = free_bytes(device.handle);
+    if (device.unusable.empty()) device.facts.memory_free = memory_room(device.handle, device.facts.kind).free;
   return device_with_room(devices, index_, bytes);
 }
 

@@ -18,6 +18,7 @@ struct DeviceOptions {
   bool statistics = false;  ///< pipelines can tell what the driver made of them, where it says so
   bool clocks = false;      ///< see Device::clocks()
   std::optional<DeviceFacts> limits = {};  ///< see DeviceFacts::within()
+  MemoryLimits memory = {};
   std::function<void(const std::string&)> note = {};  ///< see BackendOptions::note
 };
 

@@ -6,6 +6,7 @@
 #include "runtime/check.h"
 #include "runtime/vulkan/hidden_gpus.h"
 #include "runtime/vulkan/loader_lock.h"
+#include "runtime/vulkan/memory_room.h"
 #include "runtime/vulkan/vk_check.h"
 
 namespace vkformer {
@@ -16,7 +17,9 @@ namespace {
 InspectedDevice inspected(VkInstance instance, VkPhysicalDevice handle) {
   try {
     InspectedDevice device = inspect(instance, handle);
-    device.facts.memory_free = free_bytes(handle);
+    const MemoryRoom room = memory_room(handle, device.facts.kind);
+    device.facts.memory_free = room.free;
+    device.facts.host_memory_free = room.host_free;
     return device;
   } catch (const Error& error) {
     return {.handle = handle, .facts = basic_facts(handle), .unusable = error.what()};
@@ -63,12 +66,13 @@ Instance::Instance() {
   if (result == VK_ERROR_INCOMPATIBLE_DRIVER) throw Error(no_driver());
   vk_check(result, "vkCreateInstance");
   instance_.reset(made);
-  const auto handles = listed<VkPhysicalDevice>("vkEnumeratePhysicalDevices", [made](uint32_t* count, VkPhysicalDevice* to) {
-    const VkResult listing = alone_in_loader([&] { return vkEnumeratePhysicalDevices(made, count, to); });
-    // The loader's word for drivers none of which has a device.
-    if (listing == VK_ERROR_INITIALIZATION_FAILED) *count = 0;
-    return listing == VK_ERROR_INITIALIZATION_FAILED ? VK_SUCCESS : listing;
-  });
+  const auto handles =
+      listed<VkPhysicalDevice>("vkEnumeratePhysicalDevices", [made](uint32_t* count, VkPhysicalDevice* to) {
+        const VkResult listing = alone_in_loader([&] { return vkEnumeratePhysicalDevices(made, count, to); });
+        // The loader's word for drivers none of which has a device.
+        if (listing == VK_ERROR_INITIALIZATION_FAILED) *count = 0;
+        return listing == VK_ERROR_INITIALIZATION_FAILED ? VK_SUCCESS : listing;
+      });
   for (VkPhysicalDevice handle : handles) devices_.push_back(inspected(made, handle));
   if (devices_.empty()) throw Error(no_driver());
 }

@@ -15,4 +15,9 @@ namespace vkformer {
 std::vector<uint32_t> fitting_types(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed,
                                     std::span<const VkMemoryPropertyFlags> wishes);
 
+/// Memory types among the `allowed` for what the host holds and kernels read over the bus, best first: not the device's
+/// own, and not the host's cached one, whose lines the bus would have to look for in the host's caches. Last, where all
+/// memory is one, whatever the host sees.
+std::vector<uint32_t> host_types(const VkPhysicalDeviceMemoryProperties& memory, uint32_t allowed);
+
 }  // namespace vkformer

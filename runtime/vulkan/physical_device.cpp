@@ -9,6 +9,7 @@
 #include "runtime/quirks.h"
 #include "runtime/vulkan/embedded_shaders.h"
 #include "runtime/vulkan/matrix_facts.h"
+#include "runtime/vulkan/memory_room.h"
 #include "runtime/vulkan/vk_check.h"
 
 namespace vkformer {
@@ -70,9 +71,8 @@ DeviceFacts basic_facts(VkPhysicalDevice handle) {
                     .kind = kind_of(basic.deviceType)};
   VkPhysicalDeviceMemoryProperties memory;
   vkGetPhysicalDeviceMemoryProperties(handle, &memory);
-  for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
-    if (memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)
-      facts.memory_total = std::max<uint64_t>(facts.memory_total, memory.memoryHeaps[i].size);
+  constexpr uint64_t nobody_knows[VK_MAX_MEMORY_HEAPS] = {};
+  facts.memory_total = memory_room(memory, nobody_knows, facts.kind).total;
   return facts;
 }
 
@@ -151,28 +151,6 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle) {
     if (!present) lacking += (lacking.empty() ? "" : ", ") + std::string(name);
   if (!lacking.empty()) entry.unusable = fmt::format("it lacks {}; a newer driver may have that", lacking);
   return entry;
-}
-
-bool counts_memory(VkPhysicalDevice physical) { return has_extension(physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME); }
-
-uint64_t free_bytes(VkPhysicalDevice physical) {
-  VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
-  VkPhysicalDeviceMemoryProperties2 memory{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
-                                           .pNext = &budget};
-  const bool budgeted = counts_memory(physical);
-  if (!budgeted) memory.pNext = nullptr;
-  vkGetPhysicalDeviceMemoryProperties2(physical, &memory);
-  uint64_t best = 0;
-  for (uint32_t i = 0; i < memory.memoryProperties.memoryHeapCount; ++i) {
-    const VkMemoryHeap& heap = memory.memoryProperties.memoryHeaps[i];
-    if (!(heap.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT)) continue;
-    uint64_t available = heap.size;
-    if (budgeted && budget.heapBudget[i] > 0)
-      available = budget.heapBudget[i] - std::min(budget.heapUsage[i], budget.heapBudget[i]);
-    best = std::max(best, available);
-  }
-  return best;
 }
 
 }  // namespace vkformer

@@ -35,9 +35,4 @@ InspectedDevice inspect(VkInstance instance, VkPhysicalDevice handle);
 
 bool has_extension(VkPhysicalDevice device, const char* name);
 
-/// Whether its driver tells what is free of its memory (VK_EXT_memory_budget).
-bool counts_memory(VkPhysicalDevice device);
-/// Free bytes of the device's memory now (VK_EXT_memory_budget; without it, the largest heap's size).
-uint64_t free_bytes(VkPhysicalDevice device);
-
 }  // namespace vkformer

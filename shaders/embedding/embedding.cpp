@@ -192,6 +192,8 @@ const Op embedding_op = {.name = "embedding",
 
 }  // namespace
 
+bool is_embedding(const Node& node) { return node.op == &embedding_op; }
+
 Value embedding(Graph& graph, Value table, Value ids, const EmbeddingOptions& options) {
   if (options.position && graph.shape(options.position).rank() > 1) {  // each id is a sequence
     const Shape shape = graph.shape(ids);

@@ -21,6 +21,7 @@ struct EmbeddingOptions {
 /// The host checks ids before it uploads them. An id outside [0, V) that reaches the device, or a row of the position
 /// table outside [0, P), reads nothing: that table's row counts as zeros, and no gradient flows into it.
 Value embedding(Graph& graph, Value table, Value ids, const EmbeddingOptions& options = {});
+bool is_embedding(const Node& node);
 
 /// The way back: y [rows, C], where y[v] is the sum of the rows of x [.., C] whose id is v, in the order of the ids,
 /// and zeros where there is none. ids i32, as many as x has rows; an id outside [0, rows) leaves its row out. Throws

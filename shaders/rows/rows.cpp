@@ -26,7 +26,7 @@ Types infer(const Node& node) {
 
 void record(Recorder& recorder, const Node& node) {
   const auto skipped =
-      static_cast<uint64_t>(node.integer("first") * node.in(0).columns() * size_of(node.input_types[0].dtype));
+      static_cast<uint64_t>(node.input_types[0].offset_of(node.integer("first") * node.in(0).columns()));
   const Region target = recorder.region(node.outputs[0]);
   stream_copy(recorder, {recorder.address(node.inputs[0]) + skipped, target.bytes}, target);
 }
@@ -40,8 +40,12 @@ std::vector<Case> cases() {
   const auto of = [](TensorType x, double first, double count) {
     return Case{.inputs = {{.type = x}}, .attributes = {{"first", first}, {"count", count}}};
   };
-  return {of({{1, 1}}, 0, 1), of({{2, 5, 7}}, 3, 4), of({{67, 130}}, 66, 1), of({{12, 7}, DType::f16}, 2, 10),
-          of({{67, 130}, DType::bf16}, 1, 66)};
+  return {of({{1, 1}}, 0, 1),
+          of({{2, 5, 7}}, 3, 4),
+          of({{67, 130}}, 66, 1),
+          of({{12, 7}, DType::f16}, 2, 10),
+          of({{67, 130}, DType::bf16}, 1, 66),
+          of({{2, 5, 64}, DType::q8_0}, 3, 4)};
 }
 
 Cost cost(const Node& node) { return {.bytes = 2 * static_cast<double>(node.output_types[0].bytes()), .flops = 0}; }
@@ -52,7 +56,8 @@ const Op rows_op = {.name = "rows",
                     .reference = reference,
                     .cases = cases,
                     .cost = cost,
-                    .half_inputs = 0b1};
+                    .half_inputs = 0b1,
+                    .block_inputs = 0b1};
 
 // --- join_rows: parts -> y ---
 

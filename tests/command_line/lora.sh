@@ -25,6 +25,18 @@ refuse 2 "do not go with --lora" "$vkformer" train --resume --out parts --iterat
 for file in adapter_model.safetensors optimizer.safetensors; do
   cmp -s whole/checkpoint-000004/$file parts/checkpoint-000004/$file || fail "an adapter's run goes on otherwise: $file"
 done
+# With frozen weights and the optimizer's moments in host memory: the same bits.
+far=("${lora[@]}" --lora r=2,alpha=8,dropout=0.1,targets=all-linear --weights f16 --iterations 4 --valid short.txt --offload-optimizer)
+accept "${far[@]}" --plan --json
+bytes=$(python3 -c 'import json; plan = json.load(open("out")); print(plan["total_bytes"] - plan["host_bytes"])')
+accept "${far[@]}" --out far --device-memory $((bytes - 2000))
+grep -q "of weights lie in host memory: .*; a micro-batch reads" err || fail "nobody said where frozen weights lie: $(cat err)"
+grep -q "AdamW moments, in host memory" out || fail "the plan does not say where moments lie: $(cat out)"
+grep -q "^  frozen parameters in host memory" out || fail "the plan does not say where frozen weights lie: $(cat out)"
+grep -q '"offload_optimizer": true' far/checkpoint-000004/state.json || fail "the run forgot --offload-optimizer"
+for file in adapter_model.safetensors optimizer.safetensors; do
+  cmp -s {whole,far}/checkpoint-000004/$file || fail "host memory changes an adapter's run: $file"
+done
 [[ -e whole/checkpoint-000004/model.safetensors ]] && fail "an adapter's checkpoint has the base model"
 grep -q "of them trained (LoRA), the others kept as f32" <<<"$("${lora[@]}" --lora r=2 --plan)" || fail "the plan does not tell what is trained"
 refuse 1 "holds an adapter and no model" "$vkformer" generate whole -p "the "

@@ -249,3 +249,26 @@ refuse 1 "KiB free; use a smaller model or context" "$vkformer" generate "$fixtu
 accept "$vkformer" info "$fixtures/llama"
 grep -q "^fits here   yes" out || fail "a small model has no room: $(cat out)"
 refuse 1 "state need [0-9]* MiB, .* has 0 MiB free" "$vkformer" bench -m 1x64x2:99:64 -p 8 -n 0 -b 0 -q --facts small.facts
+# What has no room in the device's memory lies in the host's, says so, and computes the same.
+for command in "generate $fixtures/llama --ids 5,17,3" "logits $fixtures/llama --ids 5,17,3 --out" "logits $fixtures/bert_mlm --ids 5,17,3 --out"; do
+  read -ra words <<<"$command"
+  [[ $command == *--out ]] && words+=(of_memory.safetensors)
+  rm -f of_memory.safetensors
+  accept "$vkformer" "${words[@]}" -q
+  grep -q "host memory" err && fail "weights with room for them left the device: $(cat err)"
+  cp out near
+  [[ $command == *--out ]] && mv of_memory.safetensors near
+  accept "$vkformer" "${words[@]}" -q --device-memory 200K
+  grep -q "KiB of [0-9.]* KiB of weights lie in host memory: .* has 200.0 KiB free; a .* reads [0-9.]* KiB of them" err || fail "nobody said where weights lie: $(cat err)"
+  [[ $command == *--out ]] && mv of_memory.safetensors out
+  cmp -s out near || fail "other results with weights in host memory: $command"
+done
+refuse 1 "has 200.0 KiB free; --dtype" "$vkformer" generate "$fixtures/llama" --ids 5 -q --device-memory 200K --host-memory 0
+accept "$vkformer" info "$fixtures/llama" --device-memory 200K
+grep -q "^fits here   in part: .* of weights lie in host memory: .* has 200.0 KiB free" out || fail "info does not say what lies in host memory: $(cat out)"
+accept "$vkformer" info "$fixtures/llama" --device-memory 200K --json
+grep -q '"bytes_read_by_a_token"' out || fail "info does not tell what a token reads of host memory: $(cat out)"
+refuse 2 "\"6X\" is no size of memory; give one like 6G" "$vkformer" generate "$fixtures/llama" --ids 5 --device-memory 6X
+refuse 2 "\"120%\" is no share" "$vkformer" generate "$fixtures/llama" --ids 5 --device-memory 120%
+refuse 2 "is no size of memory" "$vkformer" generate "$fixtures/llama" --ids 5 --host-memory 50%
+refuse 2 "did you mean --device-memory" "$vkformer" generate "$fixtures/llama" --ids 5 --n-cpu-moe 3

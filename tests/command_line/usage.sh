@@ -162,6 +162,7 @@ refuse 2 "plan computes nothing; leave out --profile" "${train[@]}" --plan --pro
 # What other tools call verbs, options and types.
 for verb in run quantize show; do refuse 2 "did you mean" "$vkformer" $verb small.json; done
 refuse 2 "-d names one" "$vkformer" generate small.json -p a -ngl 99
+refuse 2 "experts go to host memory first" "$vkformer" generate small.json -p a -ncmoe 4
 refuse 2 "the model is a word of its own, as in 'vkformer generate MODEL'" "$vkformer" generate -m small.json -p a
 for type in F16 half float16 FP16; do
   accept "$vkformer" convert "$fixtures/gpt2" "of-$type" --dtype $type

@@ -12,6 +12,7 @@
 #include "runtime/measure.h"
 #include "shaders/global_norm/global_norm.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/host_weights.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
@@ -50,7 +51,7 @@ std::vector<int32_t> some_ids(int64_t count, int64_t vocabulary) {
   return ids;
 }
 
-void bench_generation(const BenchFlags& flags, Backend& backend, const Model& model,
+void bench_generation(const BenchFlags& flags, Backend& backend, Model& model,
                       const std::function<void(const Row&)>& report, ProfileReport& profile) {
   const auto nothing = [](int64_t length) { return length == 0; };
   if (std::ranges::all_of(flags.prompts, nothing) && std::ranges::all_of(flags.tokens, nothing) &&
@@ -68,6 +69,7 @@ void bench_generation(const BenchFlags& flags, Backend& backend, const Model& mo
         model.context, positions);
   // Of choices as greedy search has them.
   GeneratorShape shape{.capacity = positions, .choices = 1, .cache_type = cache_type(flags.cache_dtype)};
+  make_room(model, shape, backend);
   const auto store = make_model_store(backend, model);
   initialize(*store, model.parameters, 1);
   Generator generator(backend, model, store, shape);

@@ -69,7 +69,7 @@ void print_answer(ChatTalk& talk, const PromptText& tokenizer, const ChatPrompts
 void chat(const ChatFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   const auto adapter = open_adapter(flags.adapter, folder);
-  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
+  Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check(model.generates() && !model.has_encoder(), "this {} model does not go on with a text, so it can't chat",
         model.family);
   ChatSetup setup(flags, folder);
@@ -94,7 +94,7 @@ void chat(const ChatFlags& flags) {
                              .choices = search->choices(),
                              .usable = search->usable(),
                              .cache_type = cache_type(flags.cache_dtype)};
-  check_fits(model, folder, shape, backend->facts(),
+  check_fits(model, folder, shape, *backend,
              drafts.bytes(shape, backend->facts()) + (flags.images.empty() ? 0 : sight.bytes()));
   Generator generator(*backend, model, shape);
   sight.open(generator);

@@ -11,6 +11,7 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/help_text.h"
+#include "tools/cli/memory_limits.h"
 #include "tools/cli/output.h"
 #include "tools/cli/usage_messages.h"
 #include "tools/cli/verbs.h"
@@ -45,6 +46,32 @@ void add_segment_flag(CLI::App& command, CommonFlags& flags) {
       ->capture_default_str();
 }
 
+void add_memory_flags(CLI::App& command, CommonFlags& flags) {
+  const auto parsed_by = [](bool device) {
+    return CLI::Validator(
+        [device](std::string& text) {
+          try {
+            memory_limits(device ? text : "", device ? "" : text);
+            return text.empty() ? std::string("it is empty; give a size like 6G") : std::string();
+          } catch (const Error& error) {
+            return std::string(error.what());
+          }
+        },
+        "");
+  };
+  command
+      .add_option("--device-memory", flags.device_memory,
+                  "what may be used of the device's memory, like 6G or 80% of what is free: weights beyond it lie in "
+                  "host memory, which the device reads over its bus (default: all that is free)")
+      ->type_name("SIZE")
+      ->check(parsed_by(true));
+  command
+      .add_option("--host-memory", flags.host_memory,
+                  "most host memory for such weights, like 16G; 0: a model without room on the device is refused")
+      ->type_name("SIZE")
+      ->check(parsed_by(false));
+}
+
 void add_common_flags(CLI::App& command, CommonFlags& flags) {
   command.add_option("-d,--device", flags.device,
                      "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU; "
@@ -56,6 +83,7 @@ void add_common_flags(CLI::App& command, CommonFlags& flags) {
       ->check(positive());
   add_profile_flag(command, flags);
   add_facts_flag(command, flags);
+  add_memory_flags(command, flags);
   add_segment_flag(command, flags);
   add_tuning_flag(command, flags);
   command.add_flag("--json", flags.json, "machine-readable output");
@@ -333,7 +361,12 @@ void run_command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // llama.cpp's, which read as a short option and its value; -hf even as a call for help.
     for (const auto& [foreign, way] :
-         {std::pair{"-ngl", "a model is on its devices as a whole; -d names one (-d reference: the CPU) or several"},
+         {std::pair{
+              "-ngl",
+              "weights lie in the device's memory where there is room, others in the host's: --device-memory 6G leaves "
+              "it less, -d names one (-d reference: the CPU) or several"},
+          {"-ncmoe", "experts go to host memory first where a device has no room; --device-memory 6G leaves it less"},
+          {"-ot", "weights go to host memory by how little of them a token reads; --device-memory 6G leaves it less"},
           {"-hf", "models are not downloaded; give a folder or a .gguf"},
           {"-fa", "attention is always computed as flash attention does"},
           {"-sys", "chat --system has the system's text"},

@@ -14,7 +14,8 @@ struct CommonFlags {
   std::string device;
   std::vector<double> shares;  ///< of several devices, see BackendOptions
   std::string profile;
-  std::string facts;  ///< file of another device's facts, within which kernels are chosen
+  std::string facts;                       ///< file of another device's facts, within which kernels are chosen
+  std::string device_memory, host_memory;  ///< see memory_limits(); empty: all that is free
   bool json = false;
   bool quiet = false;
   /// File of measured choices; empty: the device's own; "none": verbs that prove something follow no measurement.

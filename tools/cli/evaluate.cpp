@@ -14,6 +14,7 @@
 #include "runtime/files/checkpoint.h"
 #include "tools/cli/adapter_training.h"
 #include "tools/cli/evaluation.h"
+#include "tools/cli/host_weights.h"
 #include "tools/cli/job_kinds.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -108,7 +109,11 @@ void evaluate_model(const EvaluateFlags& given) {
   const Weights weights(job.model->parameters, model);
 
   const auto backend = open_backend(flags.common);
-  TrainingPlan plan = plan_evaluation(*job.model, flags.settings, shapes_of(*job.data), *backend);
+  const auto plan_files = [&] { return plan_evaluation(*job.model, flags.settings, shapes_of(*job.data), *backend); };
+  const HostWeights placed =
+      fit_device(*job.model, *backend, [&](const Model&) { return plan_files().device_bytes(); });
+  if (placed.bytes > 0) say("{}", host_weights_text(placed, *job.model, backend->facts(), "batch"));
+  TrainingPlan plan = plan_files();
   check_fits(plan, *backend);
   Trainer evaluator(*backend, std::move(plan));
   load_weights(weights, *job.model, adapter.get(), evaluator.store(), flags.common.quiet);

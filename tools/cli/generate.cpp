@@ -46,7 +46,7 @@ void generate(GenerateFlags flags) {
   // A context may be far longer than any text that is asked for.
   GeneratorShape shape{.capacity = length + config.most_new_tokens(length),
                        .cache_type = cache_type(flags.cache_dtype)};
-  check_fits(model, folder, shape, backend->facts(), drafts.bytes(shape, backend->facts()));
+  check_fits(model, folder, shape, *backend, drafts.bytes(shape, backend->facts()));
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
     tune_generation(*backend, model, shape, std::span(&length, 1), tuning, observer);
   });

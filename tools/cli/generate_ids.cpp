@@ -82,7 +82,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
             const PromptText* tokenizer, bool as_text) {
   refuse_drafts(flags);
   const auto adapter = open_adapter(flags.adapter, folder);
-  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
+  Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check_reads_text(model, flags.model);
   auto [config, taken] = generation_settings(flags, folder, model, tokenizer);
   if (as_text && model.has_encoder())
@@ -99,7 +99,7 @@ void search(const GenerateFlags& flags, const std::filesystem::path& folder, std
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   tell_fallbacks(model, flags.dtype, flags.common.quiet);
-  check_fits(model, folder, prepared.shape, backend->facts());
+  check_fits(model, folder, prepared.shape, *backend);
   tune_missing(*backend, flags.common, [&](Tuning& tuning, const TuneObserver& observer) {
     tune_generation(*backend, model, prepared.shape, std::span(&prepared.prompt, 1), tuning, observer);
   });

@@ -3,6 +3,7 @@
 #include "models/families/registry.h"
 #include "models/parameters.h"
 #include "runtime/check.h"
+#include "tools/cli/host_weights.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 
@@ -18,7 +19,7 @@ bool has_room(int64_t bytes, const DeviceFacts& facts) {
 
 int64_t generator_bytes(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts) {
   const auto blocks = parameter_blocks(model.parameters, facts.max_allocation);
-  return plan_generation(model, shape, blocks, &facts).layout.total_bytes();
+  return plan_generation(model, shape, blocks, &facts).layout.device_bytes();
 }
 
 std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts,
@@ -32,8 +33,10 @@ std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape
   return std::nullopt;
 }
 
-void check_fits(const Model& model, const std::filesystem::path& files, const GeneratorShape& shape,
-                const DeviceFacts& facts, int64_t beside) {
+void check_fits(Model& model, const std::filesystem::path& files, const GeneratorShape& shape, const Backend& backend,
+                int64_t beside) {
+  make_room(model, shape, backend, beside);
+  const DeviceFacts& facts = backend.facts();
   const int64_t needed = generator_bytes(model, shape, facts);
   if (has_room(needed + beside, facts)) return;
   const auto fitting = fitting_type(load_model(files), shape, facts, beside);

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "models/generation/generation.h"
-#include "runtime/device_facts.h"
+#include "runtime/backend.h"
 
 namespace vkformer {
 
-/// Bytes of the parameters, constants and caches of a Generator; its temporaries come on top.
+/// Bytes of the device's memory for the parameters, constants and caches of a Generator; its temporaries come on top.
 int64_t generator_bytes(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts);
 
 struct FittingType {
@@ -21,9 +21,10 @@ struct FittingType {
 std::optional<FittingType> fitting_type(const Model& model, const GeneratorShape& shape, const DeviceFacts& facts,
                                         int64_t beside = 0);
 
-/// Throws Error where the device has less memory free than `model` asks for, and `beside`, bytes of another that drafts
-/// for it; says which --dtype would do. `files`: where the model lies.
-void check_fits(const Model& model, const std::filesystem::path& files, const GeneratorShape& shape,
-                const DeviceFacts& facts, int64_t beside = 0);
+/// Lets weights lie in host memory (see make_room()) where the device has less memory free than `model` asks for, and
+/// `beside`, bytes of another that drafts for it. Throws Error where that does not help; says which --dtype would do.
+/// `files`: where the model lies.
+void check_fits(Model& model, const std::filesystem::path& files, const GeneratorShape& shape, const Backend& backend,
+                int64_t beside = 0);
 
 }  // namespace vkformer

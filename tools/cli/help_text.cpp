@@ -179,8 +179,10 @@ void put_common_below(CLI::App& command) {
     const char* heading;
     std::vector<const char*> names;
   };
-  static const Common common[] = {{device_heading, {"device", "facts", "segment-seconds", "tuning", "tune", "profile"}},
-                                  {output_heading, {"json", "quiet", "verbose", "help", "version"}}};
+  static const Common common[] = {
+      {device_heading,
+       {"device", "device-memory", "host-memory", "facts", "segment-seconds", "tuning", "tune", "profile"}},
+      {output_heading, {"json", "quiet", "verbose", "help", "version"}}};
   for (CLI::Option* option : command.get_options([](const CLI::Option*) { return true; }))
     for (const auto& [heading, names] : common)
       if (std::ranges::any_of(names, [&](const char* name) { return option->check_lname(name); }))

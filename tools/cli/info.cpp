@@ -19,6 +19,7 @@
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/generation_memory.h"
+#include "tools/cli/host_weights.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 
@@ -95,8 +96,7 @@ ordered_json describe_config(const JsonObject& config) {
   add_sizes(json, "", out["sizes"]);
   // Of two towers.
   for (const auto& [key, whose] : {std::pair("vision_config", "pictures' "), {"text_config", "texts' "}})
-    if (json.contains(key) && json[key].is_object())
-      add_sizes(json[key], whose, out["sizes"]);
+    if (json.contains(key) && json[key].is_object()) add_sizes(json[key], whose, out["sizes"]);
   // Nemotron-H's newer files name its layers instead.
   if (const auto kinds = json.find("layers_block_type"); kinds != json.end() && kinds->is_array())
     out["sizes"]["layers"] = kinds->size();
@@ -193,17 +193,22 @@ ordered_json training_rows(const Model& model, const BatchShape& shape, const Ba
   return rows;
 }
 
-/// Whether the device has so much memory free, and if not, with which weights a model that writes text would fit.
-ordered_json room_for(const Model& model, int64_t needed, int64_t positions, const DeviceFacts& facts) {
+/// Whether the device has so much memory free, and if not, which part of the weights would lie in host memory, and with
+/// which others a model that writes text would fit. `stored`: with the weights that it has.
+ordered_json room_for(const Model& model, Model stored, int64_t needed, int64_t positions, const Backend& backend) {
+  const DeviceFacts& facts = backend.facts();
   if (facts.memory_total == 0) return nullptr;  // nobody knows
   ordered_json room = {{"device", facts.name},
                        {"free_bytes", facts.memory_free},
                        {"fits", std::cmp_less_equal(needed, facts.memory_free)}};
   if (room["fits"] || !model.generates()) return room;
-  if (const auto other = fitting_type(
-          model,
-          {.capacity = positions, .source_positions = model.source_context > 0 ? model.source_context : positions},
-          facts))
+  const GeneratorShape shape{.capacity = positions,
+                             .source_positions = model.source_context > 0 ? model.source_context : positions};
+  if (const HostWeights placed = place_generator(stored, shape, backend); placed.bytes > 0)
+    room["host_weights"] = {{"bytes", placed.bytes},
+                            {"bytes_read_by_a_token", static_cast<int64_t>(placed.read)},
+                            {"text", host_weights_text(placed, stored, facts)}};
+  if (const auto other = fitting_type(model, shape, facts))
     room["dtype"] = {{"name", other->dtype}, {"bytes", other->bytes}};
   return room;
 }
@@ -218,7 +223,9 @@ void print_room(const ordered_json& room) {
       room.contains("dtype") ? fmt::format("; with --dtype {} {} are enough", room["dtype"]["name"].get<std::string>(),
                                            size_text(room["dtype"]["bytes"]))
                              : "";
-  print_row("fits here", fmt::format("no: {}{}", free, way_out));
+  if (!room.contains("host_weights")) return print_row("fits here", fmt::format("no: {}{}", free, way_out));
+  print_row("fits here",
+            fmt::format("in part: {}{}", printable(room["host_weights"]["text"].get<std::string>()), way_out));
 }
 
 void print_memory(const char* what, const std::string& how, const ordered_json& memory) {
@@ -320,7 +327,7 @@ void describe_model(ordered_json& out, const JsonObject& config, const fs::path&
     return rows;
   });
   if (backend && out["inference"].contains("total_bytes"))
-    out["fits"] = room_for(model, out["inference"]["total_bytes"], flags.context, backend->facts());
+    out["fits"] = room_for(model, generating, out["inference"]["total_bytes"], flags.context, *backend);
   if (backend)
     out["training"] =
         memory_of([&] { return training_rows(model, usual_batch(model, flags.batch, flags.context), *backend); });

@@ -7,12 +7,14 @@
 
 #include "models/adapters/lora.h"
 #include "models/id_batch.h"
+#include "models/parameters.h"
 #include "models/stored_weights.h"
 #include "models/text/prompt_text.h"
 #include "runtime/check.h"
 #include "runtime/files/safetensors.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/host_weights.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/text_argument.h"
@@ -68,7 +70,7 @@ IdBatch batch_of_file(const Model& model, const Tensors& tensors, const std::str
 void logits(const LogitsFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   const auto adapter = open_adapter(flags.adapter, folder);
-  const Model model = model_to_generate(folder, flags.dtype, adapter.get());
+  Model model = model_to_generate(folder, flags.dtype, adapter.get());
   auto row = given_row(flags, folder);
   const Tensors tensors = row ? row_of(model, *std::move(row)) : tensors_of(flags.ids);
   const IdBatch batch = row ? IdBatch(model, tensors) : batch_of_file(model, tensors, flags.ids);
@@ -81,8 +83,10 @@ void logits(const LogitsFlags& flags) {
   graph = with_stored_types(adapted(std::move(graph), model), model);
 
   auto backend = open_backend(flags.common);
-  auto program =
-      backend->compile(std::move(graph), load_store(*backend, model, weights, flags.common.quiet, adapter.get()));
+  make_room(model, graph, *backend);
+  const auto store = make_model_store(*backend, model);
+  load_weights(weights, model, adapter.get(), *store, flags.common.quiet);
+  auto program = backend->compile(std::move(graph), store);
   for (const auto& [name, values] : batch.inputs) program->write(name, values);
   program->run();
   const std::vector<float> values = program->read("logits");

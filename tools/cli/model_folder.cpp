@@ -20,6 +20,7 @@
 #include "runtime/files/utf8.h"
 #include "runtime/files/weight_files.h"
 #include "tools/cli/content_print.h"
+#include "tools/cli/host_weights.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 
@@ -186,7 +187,9 @@ void load_weights(const Weights& weights, const Model& model, const AdapterFiles
 
 std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet,
                                   const AdapterFiles* adapter) {
-  auto store = make_model_store(backend, model);
+  Model placed = model;  // programs find tensors by name, wherever they lie
+  make_room(placed, backend);
+  auto store = make_model_store(backend, placed);
   load_weights(weights, model, adapter, *store, quiet);
   return store;
 }

@@ -62,7 +62,8 @@ JsonObject load_config_file(const std::filesystem::path& file);
 void load_weights(const Weights& weights, Store& store, bool quiet);
 /// The same, and the adapter that the model was given.
 void load_weights(const Weights& weights, const Model& model, const AdapterFiles* adapter, Store& store, bool quiet);
-/// A store of a model's constants and loaded parameters, the adapter's among them if it was given one.
+/// A store of a model's constants and loaded parameters, the adapter's among them if it was given one; in host memory
+/// what a device without room for usual batches has to leave there (see make_room()).
 std::shared_ptr<Store> load_store(Backend& backend, const Model& model, const Weights& weights, bool quiet,
                                   const AdapterFiles* adapter = nullptr);
 /// Runs `work`, which reads the weights, with the same bar and lines.

@@ -4,6 +4,7 @@
 #include "runtime/files/facts_file.h"
 #include "tools/cli/busy_watch.h"
 #include "tools/cli/common_flags.h"
+#include "tools/cli/memory_limits.h"
 #include "tools/cli/output.h"
 #include "tools/cli/tune.h"
 
@@ -29,6 +30,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions o
 
 std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions options, bool tuning_written) {
   if (!flags.facts.empty()) options.limits = load_facts(flags.facts);
+  options.memory = memory_limits(flags.device_memory, flags.host_memory);
   options.segment_seconds = flags.segment_seconds;
   options.shares = flags.shares;
   if (!flags.shares.empty() && flags.device.find(',') == std::string::npos)

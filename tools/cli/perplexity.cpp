@@ -10,6 +10,7 @@
 #include "runtime/check.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/generation_memory.h"
+#include "tools/cli/host_weights.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/profile.h"
@@ -30,7 +31,8 @@ struct Subject {
 
   void load(Backend& backend, const GeneratorShape& shape, bool quiet) {
     const Weights weights(model.parameters, folder);
-    check_fits(model, folder, shape, backend.facts());
+    make_room(model, shape, backend, scoring_rows * model.vocabulary * size_of(DType::f32));
+    check_fits(model, folder, shape, backend);
     generator = std::make_unique<Generator>(backend, model, shape);
     load_weights(weights, model, adapter.get(), generator->store(), quiet);
   }

@@ -1,5 +1,6 @@
 #include "tools/cli/speech_setup.h"
 
+#include "models/parameters.h"
 #include "runtime/check.h"
 #include "tools/cli/generation_memory.h"
 
@@ -32,8 +33,11 @@ SpeechSetup::SpeechSetup(const std::string& given, const std::string& dtype, con
       files(model.parameters, folder) {}
 
 std::shared_ptr<Store> SpeechSetup::load(Backend& backend, const TranscribeSettings& settings, bool quiet) const {
-  check_fits(model, folder, transcription_shape(model, mel, settings), backend.facts());
-  return load_store(backend, model, files, quiet, adapter.get());
+  Model placed = model;  // programs find tensors by name, wherever they lie
+  check_fits(placed, folder, transcription_shape(model, mel, settings), backend);
+  auto store = make_model_store(backend, placed);
+  load_weights(files, model, adapter.get(), *store, quiet);
+  return store;
 }
 
 }  // namespace vkformer

@@ -11,6 +11,7 @@
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
 #include "tools/cli/adapter_training.h"
+#include "tools/cli/host_weights.h"
 #include "tools/cli/job_kinds.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
@@ -244,6 +245,13 @@ void prepare(PreparedTraining& training, ProcessGroup& group) {
     return plan_training(model, flags.settings, job.data->shapes(), *backend, job.data->validation_shapes());
   };
   TrainingPlan plan = plan_run();
+  if (std::cmp_greater(plan.device_bytes(), backend->facts().memory_free)) {
+    HostWeights placed = fit_device(
+        *job.model, *backend, [&](const Model&) { return plan_run().device_bytes(); }, true);
+    placed.read *= flags.settings.checkpoint_activations ? 3 : 2;  // forth, back, and what is computed again
+    if (placed.bytes > 0) say("{}", host_weights_text(placed, model, backend->facts(), "micro-batch"));
+    plan = plan_run();
+  }
   if (flags.plan) return print_dry_run(plan, *backend, flags.common.json);
   if (flags.common.tune) {
     check_fits(plan, *backend);

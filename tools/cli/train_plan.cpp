@@ -37,14 +37,18 @@ void print_plan(const TrainingPlan& plan, const Backend& backend) {
   if (const auto saved = saved_bytes(plan, backend))
     print("computing activations again saves {:.2f} MiB\n", mebibytes(*saved));
   const DeviceFacts& facts = backend.facts();
+  if (const int64_t in_host = plan.layout.host_bytes(); in_host > 0)
+    print("{:.2f} MiB of that lie in host memory, {:.2f} MiB on the device\n", mebibytes(in_host),
+          mebibytes(plan.device_bytes()));
   if (facts.memory_total > 0)
-    print("needs {} MiB, {} has {} MiB free\n", (total >> 20) + 1, facts.name, facts.memory_free >> 20);
+    print("needs {} MiB, {} has {} MiB free\n", (plan.device_bytes() >> 20) + 1, facts.name, facts.memory_free >> 20);
 }
 
 void print_dry_run(const TrainingPlan& plan, const Backend& backend, bool json) {
   const auto largest = biggest(plan, 8);
   if (json) {
     nlohmann::json out = {{"total_bytes", plan.total_bytes()},
+                          {"host_bytes", plan.layout.host_bytes()},
                           {"live_set_bytes", plan.programs.front().memory.live_set_bytes}};
     if (const auto saved = saved_bytes(plan, backend)) out["saved_bytes"] = *saved;
     for (const TrainingPlan::Row& row : plan.rows()) out["rows"][row.what] = row.bytes;
@@ -60,17 +64,19 @@ void print_dry_run(const TrainingPlan& plan, const Backend& backend, bool json) 
 
 void check_fits(const TrainingPlan& plan, const Backend& backend) {
   const DeviceFacts& facts = backend.facts();
-  const int64_t needed = plan.total_bytes();
+  const int64_t needed = plan.device_bytes();
   if (facts.memory_total == 0 || static_cast<uint64_t>(needed) <= facts.memory_free) return;
   std::string names;
   for (const PlannedItem& item : biggest(plan, 3))
     names += fmt::format("{}{} ({} MiB)", names.empty() ? "" : ", ", item.name, item.bytes >> 20);
   const std::string room = backend.roomier_device(static_cast<uint64_t>(needed));
   fail(
-      "training needs {} MiB, {} has {} MiB free; the biggest temporaries: {}; use {}a smaller --batch (with "
+      "training needs {} MiB, {} has {} MiB free; the biggest temporaries: {}; use {}{}a smaller --batch (with "
       "--accumulate), --context or model{}{}",
       needed >> 20, facts.name, facts.memory_free >> 20, names,
-      plan.settings.checkpoint_activations ? "" : "--checkpoint-activations, ", room.empty() ? "" : "; ", room);
+      plan.settings.checkpoint_activations ? "" : "--checkpoint-activations, ",
+      plan.settings.offload_optimizer || facts.host_memory_free == 0 ? "" : "--offload-optimizer, ",
+      room.empty() ? "" : "; ", room);
 }
 
 }  // namespace vkformer

@@ -6,6 +6,7 @@
 #include "runtime/files/utf8.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/end_signals.h"
+#include "tools/cli/host_weights.h"
 #include "tools/cli/model_folder.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
@@ -168,6 +169,7 @@ void tune(const TuneFlags& flags) {
     Model stored = model;
     store_weights_as(stored, flags.model, flags.dtype);
     GeneratorShape shape{.capacity = flags.context, .cache_type = cache_type(flags.cache_dtype)};
+    make_room(stored, shape, *backend);
     tune_generation(*backend, stored, shape, prompts, measured, observer, flags.draft_tokens);
     shape.rows = flags.texts;
     shape.apart = true;

@@ -11,6 +11,8 @@ namespace vkformer {
 // Flags that several verbs have.
 void add_common_flags(CLI::App& command, CommonFlags& flags);
 void add_profile_flag(CLI::App& command, CommonFlags& flags);
+/// --device-memory, --host-memory.
+void add_memory_flags(CLI::App& command, CommonFlags& flags);
 void add_segment_flag(CLI::App& command, CommonFlags& flags);
 void add_facts_flag(CLI::App& command, CommonFlags& flags);
 void add_tuning_flag(CLI::App& command, CommonFlags& flags);

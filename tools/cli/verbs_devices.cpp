@@ -129,6 +129,7 @@ void add_bench(CLI::App& app) {
       "bench", "time a model (prompt, generation, training), with --op one op, with --roof the device");
   add_tuning_flag(*command, flags->common);
   add_facts_flag(*command, flags->common);
+  add_memory_flags(*command, flags->common);
   add_segment_flag(*command, flags->common);
   command->add_option("-d,--device", flags->common.device, "device number or part of its name");
   add_profile_flag(*command, flags->common);
@@ -204,6 +205,7 @@ void add_tune(CLI::App& app) {
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   add_tuning_flag(*command, flags->common);
   add_facts_flag(*command, flags->common);
+  add_memory_flags(*command, flags->common);
   add_segment_flag(*command, flags->common);
   command
       ->add_option("model", flags->model,

@@ -251,6 +251,7 @@ void add_answer_flags(CLI::App& command, ChatFlags& flags) {
 /// Of the same, but for the profile, which a server has not.
 void add_answering(CLI::App& command, ChatFlags& flags, const char* quiet) {
   flags.answers = true;
+  add_memory_flags(command, flags.common);
   command.add_option("-d,--device", flags.common.device, "device number or part of its name, or 'reference'");
   command.add_flag("-q,--quiet", flags.common.quiet, quiet);
   add_segment_flag(command, flags.common);

@@ -182,6 +182,8 @@ void add_train_verb(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--checkpoint-activations", s.checkpoint_activations,
                     "compute activations inside layers again for the backward pass: less memory, more time, same bits");
+  command->add_flag("--offload-optimizer", s.offload_optimizer,
+                    "keep AdamW's moments in host memory, which each update reads and writes over the bus: same bits");
   command
       ->add_option(
           "--precision,--dtype", flags->dtype,
@@ -255,7 +257,7 @@ void add_train_verb(CLI::App& app) {
   put_below(*command, "How long", {"--iterations", "--epochs", "--minutes", "--early-stopping"});
   put_below(*command, "Batches and memory",
             {"--batch", "--batch-tokens", "--context", "--accumulate", "--gradient-parts", "--checkpoint-activations",
-             "--precision"});
+             "--offload-optimizer", "--precision"});
   put_below(*command, "Learning",
             {"--learning-rate", "--schedule", "--min-learning-rate", "--warmup", "--weight-decay", "--clip",
              "--label-smoothing", "--beta1", "--beta2"});

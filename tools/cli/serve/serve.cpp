@@ -57,7 +57,7 @@ void refuse_flags_of_others(const ServeFlags& flags) {
 
 void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder, const AdapterFiles* adapter) {
   refuse_flags(flags, {"--beams"}, "that read sound");
-  const Model model = model_to_generate(folder, flags.dtype, adapter);
+  Model model = model_to_generate(folder, flags.dtype, adapter);
   std::optional<ChatSetup> setup;
   if (!flags.chat_template.empty() || find_chat_template(folder)) setup.emplace(flags, folder);
   const PromptText tokenizer(folder);
@@ -85,7 +85,7 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder, c
   if (backend->facts().is_cpu()) shape.run_positions = 512;
   Sight sight(*backend, folder, model, tokenizer, flags.dtype);
   sight.share_with(weights);
-  check_fits(model, folder, shape, backend->facts(), drafts.bytes(shape, backend->facts()) + sight.bytes());
+  check_fits(model, folder, shape, *backend, drafts.bytes(shape, backend->facts()) + sight.bytes());
   const auto store = make_model_store(*backend, model);
   SessionGroup group(*backend, model, store, shape);
   for (size_t i = 0; i < group.size(); ++i) sight.open(group.generator(i));
