@@ -1,7 +1,6 @@
 #include "models/weight_placement.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <numeric>
 #include <ranges>
@@ -9,8 +8,8 @@
 #include "models/adapters/lora.h"
 #include "models/generation/generation_plan.h"
 #include "models/stored_weights.h"
+#include "runtime/layer_name.h"
 #include "runtime/op.h"
-#include "runtime/passes/recompute.h"
 #include "shaders/embedding/embedding.h"
 #include "shaders/expert_matmul/expert_matmul.h"
 
@@ -29,14 +28,6 @@ double share_read(const Node& node, size_t i) {
   if (is_embedding(node)) return std::min(1.0, rows / static_cast<double>(node.in(i).rows()));
   if (is_expert_matmul(node) && i == 1) return std::min(1.0, rows / static_cast<double>(node.in(1)[0]));
   return 1;
-}
-
-/// Of the layer that a parameter belongs to; -1: of none.
-int64_t layer_number(const std::string& name) {
-  const std::string_view layer = layer_of(name), digits = layer.substr(layer.rfind('.') + 1);
-  int64_t number = -1;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
 }
 
 /// All families' names of attentions have it in common.
@@ -105,9 +96,9 @@ std::vector<WeightUse> leaving_weights(const Model& model, bool frozen) {
   std::ranges::sort(candidates, {}, [&](const Candidate& each) {
     const size_t first = each.use.parameters.front();
     const std::string& name = model.parameters[first].name;
-    const int64_t layer = layer_number(name);
-    return std::tuple(each.use.read / static_cast<double>(each.use.bytes), layer < 0, is_of_attention(name), -layer,
-                      first);
+    const auto layer = layer_name_of(name);
+    return std::tuple(each.use.read / static_cast<double>(each.use.bytes), !layer, is_of_attention(name),
+                      layer ? -layer->number : 0, first);
   });
   std::vector<WeightUse> uses;
   for (Candidate& candidate : candidates) uses.push_back(std::move(candidate.use));

@@ -55,11 +55,11 @@ std::vector<float> logits(Backend& backend, const std::string& name) {
 }  // namespace
 
 TEST_CASE("the layer of a tensor is told by its name", "[split]") {
-  CHECK(layer_of("model.layers.12.mlp.experts.3.up_proj.weight") == LayerName{"model.layers.", 12});
-  CHECK(layer_of("cache.3") == LayerName{"cache.", 3});
-  CHECK(layer_of("cache.3, row 0") == LayerName{"cache.", 3});
-  CHECK_FALSE(layer_of("model.embed_tokens.weight"));
-  CHECK_FALSE(layer_of("lm_head.2nd.weight"));
+  CHECK(layer_name_of("model.layers.12.mlp.experts.3.up_proj.weight") == LayerName{"model.layers.", 12});
+  CHECK(layer_name_of("cache.3") == LayerName{"cache.", 3});
+  CHECK(layer_name_of("cache.3, row 0") == LayerName{"cache.", 3});
+  CHECK_FALSE(layer_name_of("model.embed_tokens.weight"));
+  CHECK_FALSE(layer_name_of("lm_head.2nd.weight"));
 }
 
 TEST_CASE("devices get layers by their shares", "[split]") {

@@ -1,23 +1,11 @@
 #include "runtime/split/layer_parts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
 #include "runtime/check.h"
 
 namespace vkformer {
-
-std::optional<LayerName> layer_of(const std::string& tensor) {
-  for (size_t begin = 0; begin < tensor.size();) {
-    const size_t end = std::min(tensor.find_first_of(".,", begin), tensor.size());
-    int64_t number = 0;
-    const auto [stop, error] = std::from_chars(tensor.data() + begin, tensor.data() + end, number);
-    if (error == std::errc() && stop == tensor.data() + end) return LayerName{tensor.substr(0, begin), number};
-    begin = end + 1;
-  }
-  return {};
-}
 
 LayerParts::LayerParts(const StoreLayout& weights, std::span<const double> shares) {
   std::map<LayerName, int64_t> layer_bytes;
@@ -25,10 +13,10 @@ LayerParts::LayerParts(const StoreLayout& weights, std::span<const double> share
   int64_t before = 0, all = 0;
   for (size_t block = 0; block < weights.blocks().size(); ++block)
     for (const StoreLayout::Part& part : weights.parts(block)) {
-      const int64_t bytes = part.type.bytes();
+      const int64_t bytes = weights.block_memories()[block] == BlockMemory::device ? part.type.bytes() : 0;
       const bool constant = weights.block_names()[block] == "constants";
       all += bytes;
-      if (const auto layer = layer_of(part.name); layer && !constant) {
+      if (const auto layer = layer_name_of(part.name); layer && !constant) {
         layer_bytes[*layer] += bytes;
         if (std::ranges::count(stacks, layer->stack) == 0) stacks.push_back(layer->stack);
         if (part.type.shape.rank() > 1) behind.clear();  // norms and biases stand at the end of a block
@@ -58,7 +46,7 @@ LayerParts::LayerParts(const StoreLayout& weights, std::span<const double> share
 
 int LayerParts::of(const std::string& tensor) const {
   if (const auto other = others_.find(tensor); other != others_.end()) return other->second;
-  const auto layer = layer_of(tensor);
+  const auto layer = layer_name_of(tensor);
   if (!layer) return 0;
   if (const auto known = layers_.find(*layer); known != layers_.end()) return known->second;
   // A cache has the number of its layer, of the decoder where there are two stacks: the name that comes last.

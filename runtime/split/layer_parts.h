@@ -1,25 +1,14 @@
 #pragma once
-// Which of several devices has each layer of a model, told by the names of its tensors: those of a layer have its
-// number as the first part between dots that is one ("model.layers.3.mlp.down_proj.weight", "cache.3, row 0").
+// Which of several devices has each layer of a model, told by the names of its tensors.
 
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
-#include <utility>
 
+#include "runtime/layer_name.h"
 #include "runtime/store_layout.h"
 
 namespace vkformer {
-
-/// What a layer's tensors have in common: "model.layers." and 3.
-struct LayerName {
-  std::string stack;
-  int64_t number = 0;
-  auto operator<=>(const LayerName&) const = default;
-};
-/// The layer of a tensor of that name, if it is one's.
-std::optional<LayerName> layer_of(const std::string& tensor);
 
 /// Layers follow one another on the devices. What belongs to none is with the last one where it stands behind all of
 /// them (the head), else on the first device (embeddings); small tensors (norms, biases) and constants are on all.
@@ -27,7 +16,8 @@ class LayerParts {
  public:
   static constexpr int everywhere = -1;
 
-  /// Cuts the layers of `weights` where the device before has its share of all bytes, of which there is one a device.
+  /// Cuts the layers of `weights` where the device before has its share, of which there is one a device, of all bytes
+  /// that do not lie in host memory.
   LayerParts(const StoreLayout& weights, std::span<const double> shares);
 
   /// The device that has a tensor of the weights, or a cache or state of a layer. What nobody knows is on the first.

@@ -193,6 +193,7 @@ class SplitBackend : public Backend {
       facts_.name += fmt::format("{}{}", facts_.name.empty() ? "" : " and ", its.name);
       facts_.memory_total += its.memory_total;
       facts_.memory_free += its.memory_free;
+      facts_.host_memory_free = std::min(facts_.host_memory_free, its.host_memory_free);  // the host has one
       facts_.max_allocation = std::min(facts_.max_allocation, its.max_allocation);
       if (options.shares.empty()) shares_.push_back(static_cast<double>(std::max<uint64_t>(its.memory_free, 1)));
     }
