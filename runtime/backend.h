@@ -220,7 +220,7 @@ class Backend {
   /// What compile() would allocate; the reference has no plan to speak of.
   virtual MemoryPlan plan(const Graph& graph, const StoreLayout& layout) const = 0;
   /// Plans, allocates and records. Temporaries lie in `workspace`, or (nullptr) in the program's own. Throws Error when
-  /// it does not fit, naming the biggest items.
+  /// it does not fit, naming the biggest items. Copies of weights in host memory are further nodes of its graph.
   virtual std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& options = {},
                                            std::shared_ptr<Workspace> workspace = nullptr) = 0;
   /// Has the driver make the pipelines that compile() would use, and waits for them; allocates no memory. What became

@@ -293,8 +293,8 @@ VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayo
   }
   if (moved > 0)
     context_->note(
-        fmt::format("{} has less memory than it says: {} MiB of weights lie in the host's, which it reads "
-                    "over its bus; --device-memory takes what it has",
+        fmt::format("{} has less memory free than it says: {} MiB of weights lie in the host's, which it reads "
+                    "over its bus; tell what it has with --device-memory",
                     device, (moved >> 20) + 1));
   // Last: a store that fails gives everything back.
   context_->allocated_bytes += device_bytes_ = needed - moved;

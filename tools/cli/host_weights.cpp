@@ -48,10 +48,9 @@ Graph batch_graph(const Model& model) {
   return graph;
 }
 
-/// Planning takes its time, and where memory is scarce weights are the most of it.
-bool has_plenty(const Model& model, const Backend& backend) {
-  const DeviceFacts& facts = backend.facts();
-  return facts.host_memory_free == 0 || std::cmp_less(layout_of(model, facts).total_bytes(), facts.memory_free / 4);
+/// Planning programs takes its time, and temporaries are less than weights and caches wherever memory is scarce.
+bool has_plenty(const StoreLayout& layout, const DeviceFacts& facts) {
+  return std::cmp_less(layout.total_bytes(), facts.memory_free / 4);
 }
 
 void tell(const HostWeights& placed, const Model& model, const Backend& backend) {
@@ -84,7 +83,10 @@ HostWeights fit_device(Model& model, const Backend& backend, const std::function
 }
 
 HostWeights place_generator(Model& model, const GeneratorShape& shape, const Backend& backend, int64_t beside) {
-  if (has_plenty(model, backend)) return {};
+  const DeviceFacts& facts = backend.facts();
+  if (facts.host_memory_free == 0 ||
+      has_plenty(plan_generation(model, shape, layout_of(model, facts), &facts).layout, facts))
+    return {};
   return fit_device(model, backend, [&](const Model& placed) { return beside + device_bytes(placed, shape, backend); });
 }
 
@@ -93,7 +95,6 @@ void make_room(Model& model, const GeneratorShape& shape, const Backend& backend
 }
 
 void make_room(Model& model, const Graph& graph, const Backend& backend) {
-  if (has_plenty(model, backend)) return;
   const auto needed = [&](const Model& placed) {
     const StoreLayout layout = layout_of(placed, backend.facts());
     ProgramBytes programs(backend, layout);
@@ -104,7 +105,8 @@ void make_room(Model& model, const Graph& graph, const Backend& backend) {
 }
 
 void make_room(Model& model, const Backend& backend) {
-  if (has_plenty(model, backend)) return;
+  const DeviceFacts& facts = backend.facts();
+  if (facts.host_memory_free == 0 || has_plenty(layout_of(model, facts), facts)) return;
   if (!model.generates()) return make_room(model, as_stored(batch_graph(model), model, backend.facts()), backend);
   constexpr int64_t rows = 32, length = 64;  // as translate's batches of 2048 positions
   make_room(model, {.rows = rows, .capacity = length, .sources = rows, .source_positions = length}, backend);

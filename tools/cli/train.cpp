@@ -249,8 +249,10 @@ void prepare(PreparedTraining& training, ProcessGroup& group) {
     HostWeights placed = fit_device(
         *job.model, *backend, [&](const Model&) { return plan_run().device_bytes(); }, true);
     placed.read *= flags.settings.checkpoint_activations ? 3 : 2;  // forth, back, and what is computed again
-    if (placed.bytes > 0) say("{}", host_weights_text(placed, model, backend->facts(), "micro-batch"));
-    plan = plan_run();
+    if (placed.bytes > 0) {
+      say("{}", host_weights_text(placed, model, backend->facts(), "micro-batch"));
+      plan = plan_run();
+    }
   }
   if (flags.plan) return print_dry_run(plan, *backend, flags.common.json);
   if (flags.common.tune) {
