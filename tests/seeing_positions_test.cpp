@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-using Counted = std::vector<std::array<int64_t, 3>>;
+using Counted = std::vector<CountedAs>;
 
 /// Of one row of recorded logits, the largest difference as a share of the largest.
 double off_by(const std::vector<float>& logits, const std::vector<float>& all, size_t row) {
@@ -89,6 +89,26 @@ TEST_CASE("text behind pictures counts on from what they count as", "[seeing]") 
     CHECK(session.reused() == static_cast<int64_t>(first + 7));
     CHECK(off_by(session.append(ids[behind + 3]), expected, behind + 3) < 2e-5);
   }
+}
+
+TEST_CASE("a device that runs ahead counts on behind pictures", "[seeing][device][one_driver]") {
+  // So many tokens that it does.
+  const auto likeliest = [](Backend& backend) {
+    Seer seer(backend, "qwen2_5_vl", {.capacity = 200, .choices = 1});
+    const std::string text = Recorded("qwen2_5_vl").file.metadata().at("text");
+    GenerationSession session(seer.generator);
+    std::vector<float> logits = session.begin(seer.sight.encoded(text, seer.both()));
+    std::vector<int32_t> tokens;
+    while (tokens.size() < 50) {
+      const auto choices = seer.generator.choices();
+      tokens.push_back(choices.empty() ? static_cast<int32_t>(std::ranges::max_element(logits) - logits.begin())
+                                       : choices[0]);
+      logits = session.append(tokens.back());
+    }
+    CHECK((backend.facts().is_cpu() || seer.generator.ahead().used > 0));
+    return tokens;
+  };
+  CHECK(likeliest(*make_backend("", {.as_gpu = true})) == likeliest(*make_reference_backend()));
 }
 
 TEST_CASE("texts side by side count as their own pictures do", "[seeing]") {

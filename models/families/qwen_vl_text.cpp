@@ -11,10 +11,8 @@ struct TextFamily {
   std::string_view type, text;  ///< model_type of the whole, and of what writes in it
   double theta;                 ///< where a config has no rope_theta
 };
-constexpr TextFamily text_families[] = {{"qwen2_vl", "qwen2", 1e6},
-                                        {"qwen2_5_vl", "qwen2", 1e6},
-                                        {"qwen3_vl", "qwen3", 5e5},
-                                        {"qwen3_vl_moe", "qwen3_moe", 5e5}};
+constexpr TextFamily text_families[] = {
+    {"qwen2_vl", "qwen2", 1e6}, {"qwen2_5_vl", "qwen2", 1e6}, {"qwen3_vl", "qwen3", 5e5}};
 
 const TextFamily* text_family(const JsonObject& config) {
   const std::string type = string_or(config, "model_type", "");

@@ -10,7 +10,7 @@ namespace vkformer {
 /// Whether a config.json is of such a model.
 bool is_qwen_vl(const JsonObject& config);
 /// Its text_config, or where older files have all of it beside vision_config, that, as a config of the family of its
-/// layers: qwen2, qwen3 or qwen3_moe.
+/// layers: qwen2 or qwen3.
 nlohmann::json qwen_vl_text(const JsonObject& config);
 
 }  // namespace vkformer

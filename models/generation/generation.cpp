@@ -138,40 +138,19 @@ void Generator::write_position(Program& program, int64_t position, bool pictured
   if (model_.masks_sources()) program.write("source_mask", source_mask_);
 }
 
-void Generator::write_pictures(Program& program, const RunShape& shape, std::span<int32_t> ids) const {
-  const auto width = static_cast<size_t>(shape.pictured * width_of(model_));
-  std::vector<float> pictured(ids.size() * width, 0);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < model_.vocabulary) continue;
-    const std::span<const float> row = pictures_.row(ids[i]);
-    check(row.size() == width, "a picture has {} columns, the model {}", row.size(), width);
-    std::ranges::copy(row, pictured.begin() + static_cast<std::ptrdiff_t>(i * width));
-    ids[i] = -1;
-  }
-  program.write("pictured", pictured);
-}
-
-void Generator::write_sees(Program& program, int64_t positions, size_t length) const {
-  const auto queries = static_cast<size_t>(positions), keys = static_cast<size_t>(shape_.capacity),
-             begin = static_cast<size_t>(position_), window = static_cast<size_t>(model_.window);
-  std::vector<int32_t> sees(queries * keys, 0);
-  const auto write = [&](const char* input, const std::function<size_t(size_t query)>& first) {
-    for (size_t q = 0; q < length; ++q)
-      for (size_t k = 0; k < begin + length; ++k) sees[q * keys + k] = k >= first(q);
-    program.write(input, sees);
-  };
-  write("sees", [](size_t) { return size_t{0}; });
-  if (window > 0)
-    write("sees_in_window", [&](size_t q) { return std::min(begin, begin + q < window ? 0 : begin + q + 1 - window); });
-}
-
-void Generator::write_angles(Program& program, const RunShape& shape, std::span<const int32_t> tokens) {
+void Generator::write_pictures(Program& program, const RunShape& shape, std::span<const int32_t> tokens,
+                               std::span<int32_t> ids) {
+  if (model_.angles)
+    program.write("angles", angle_rows(counted_.go_on(position_, tokens, model_.vocabulary, pictures_.place),
+                                       model_.angles, shape.positions * model_.angle_columns));
+  program.write("pictured", picture_rows(pictures_, ids, model_.vocabulary, shape.pictured * width_of(model_)));
+  if (!model_.whole_pictures) return;
   check(shape_.rows == 1, "pictures of a {} model stand in one text at a time, not in {}", model_.family, shape_.rows);
-  const auto counted = counted_.go_on(position_, tokens, model_.vocabulary, pictures_.place);
-  std::vector<float> angles;
-  for (const auto& place : counted) std::ranges::copy(model_.angles(place), std::back_inserter(angles));
-  angles.resize(static_cast<size_t>(shape.positions * model_.angle_columns), 0);
-  program.write("angles", angles);
+  const auto write = [&](const char* input, int64_t window) {
+    program.write(input, keys_seen({shape.positions, shape_.capacity}, position_, std::ssize(tokens), window));
+  };
+  write("sees", 0);
+  if (model_.window > 0) write("sees_in_window", model_.window);
 }
 
 void Generator::write_inputs(Program& program, const RunShape& shape, std::span<const int32_t> tokens) {
@@ -185,9 +164,7 @@ void Generator::write_inputs(Program& program, const RunShape& shape, std::span<
     for (size_t i = 0; i < length; ++i) ids[r * static_cast<size_t>(positions) + i] = tokens[r * length + i];
     if (shape_.left_padded) first.push_back(static_cast<int32_t>(position_) - pads_[r]);
   }
-  if (shape.pictured > 0 && model_.angles) write_angles(program, shape, tokens);
-  if (shape.pictured > 0) write_pictures(program, shape, ids);
-  if (shape.pictured > 0 && model_.whole_pictures) write_sees(program, positions, length);
+  if (shape.pictured > 0) write_pictures(program, shape, tokens, ids);
   write_feed(program, {{"ids", ids}});
   write_position(program, position_, shape.pictured > 0);
   if (shape_.left_padded) write_feed(program, {{"mask", mask_}, {"first_positions", first}});

@@ -116,20 +116,17 @@ class Generator {
   std::vector<float> run(const RunShape& shape, std::span<const int32_t> tokens);
   std::vector<float> results_of(const Program& program);
   std::vector<float> run_prompts(std::span<const int32_t> tokens);
+  /// How many of a text's next tokens may go into one run: all, or of a model that sees pictures as wholes those before
+  /// the next picture, or that.
+  size_t may_run(std::span<const int32_t> tokens) const;
   /// Calls `run` with what lies in a program of that shape: the tokens of all rows, and where in a row they begin.
   void for_pieces(std::span<const int32_t> tokens,
                   const std::function<void(const RunShape& shape, std::span<const int32_t> piece, size_t begin)>& run);
   void write_inputs(Program& program, const RunShape& shape, std::span<const int32_t> tokens);
   /// Writes what stands at ids behind the vocabulary, which become -1.
-  void write_pictures(Program& program, const RunShape& shape, std::span<int32_t> ids) const;
-  /// How many of a text's next tokens may go into one run: all, or of a model that sees pictures as wholes those before
-  /// the next picture, or that.
-  size_t may_run(std::span<const int32_t> tokens) const;
-  /// Writes what positions see of a run that is a picture, of `length` positions.
-  void write_sees(Program& program, int64_t positions, size_t length) const;
+  void write_pictures(Program& program, const RunShape& shape, std::span<const int32_t> tokens, std::span<int32_t> ids);
   /// .. those that no token is in.
   void write_position(Program& program, int64_t position, bool pictured = false);
-  void write_angles(Program& program, const RunShape& shape, std::span<const int32_t> tokens);
   Program& scoring_program(const Scoring& scoring, const RunShape& run);
 
   Backend& backend_;

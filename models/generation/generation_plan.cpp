@@ -105,10 +105,12 @@ Value add_run(Graph& graph, const Model& model, const GeneratorShape& shape, con
     pass.first_positions = graph.input("first_positions", {R}, DType::i32);
   }
   if (run.pictured > 0) pass.pictured = graph.input("pictured", {R, positions, run.pictured * width_of(model)});
-  if (run.pictured > 0 && model.angles)
-    pass.angles = graph.input("angles", {R * positions, model.angle_columns});
-  else if (model.angles && !shape.left_padded)  // pictures before count as fewer positions than they take
+  if (run.pictured > 0 && model.angles) {
+    check(R == 1, "pictures of a {} model stand in one text at a time, not in {}", model.family, R);
+    pass.angles = graph.input("angles", {positions, model.angle_columns});
+  } else if (model.angles && !shape.left_padded) {  // pictures before count as fewer positions than they take
     pass.first_positions = graph.input("first_positions", {shape.apart ? R : 1}, DType::i32);
+  }
   if (run.pictured > 0 && model.whole_pictures) {
     pass.sees = graph.input("sees", {R, positions, shape.capacity}, DType::i32);
     if (model.window > 0)

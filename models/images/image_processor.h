@@ -51,7 +51,7 @@ class ImageProcessor {
   std::vector<float> pixels(const Image& image) const { return values_of(resized(image)); }
   /// A picture's tiles, each as pixels() gives it; of one without tiles itself.
   struct Views {
-    std::vector<std::vector<float>> pixels;
+    std::vector<std::vector<float>> pixels = {};
     int64_t rows = 0, columns = 0;  ///< see TiledImage
     int64_t height = 0, width = 0;  ///< of each
   };

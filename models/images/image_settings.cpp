@@ -43,7 +43,6 @@ constexpr ProcessorKind kinds[] = {
     {"qwen2_vl", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
     {"qwen2_5_vl", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
     {"qwen3_vl", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
-    {"qwen3_vl_moe", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
 };
 
 JsonObject settings_of(const std::filesystem::path& folder) {

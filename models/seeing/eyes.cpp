@@ -15,10 +15,9 @@ struct SeeingFamily {
   std::string_view type;
   Eyes (*make)(const JsonObject& config);
 };
-constexpr SeeingFamily seeing_families[] = {{"llava", make_llava},      {"idefics3", make_idefics3},
-                                            {"smolvlm", make_idefics3}, {"gemma3", make_gemma3},
-                                            {"qwen2_vl", make_qwen_vl}, {"qwen2_5_vl", make_qwen_vl},
-                                            {"qwen3_vl", make_qwen_vl}, {"qwen3_vl_moe", make_qwen_vl}};
+constexpr SeeingFamily seeing_families[] = {
+    {"llava", make_llava},      {"idefics3", make_idefics3},  {"smolvlm", make_idefics3}, {"gemma3", make_gemma3},
+    {"qwen2_vl", make_qwen_vl}, {"qwen2_5_vl", make_qwen_vl}, {"qwen3_vl", make_qwen_vl}};
 
 const SeeingFamily* seeing_family(const JsonObject& config) {
   const std::string type = string_or(config, "model_type", "");

@@ -16,9 +16,9 @@ namespace vkformer {
 /// A view as the program of eyes takes it.
 struct View {
   int64_t size = 0;  ///< which program: see AnySize; 0: there is one for all
-  std::map<std::string, std::vector<float>> floats;
-  std::map<std::string, std::vector<int32_t>> integers;
-  std::vector<int32_t> order;  ///< rows of what it gives that stand in a text, in this order; empty: all
+  std::map<std::string, std::vector<float>> floats = {};
+  std::map<std::string, std::vector<int32_t>> integers = {};
+  std::vector<int32_t> order = {};  ///< rows of what it gives that stand in a text, in this order; empty: all
 };
 
 /// Of eyes that take pictures of any size in whole multiples.

@@ -36,6 +36,16 @@ accept "$vkformer" chat "$fixtures/../seeing/idefics3" --temp 0 -n 4 --show-prom
 grep -q "<row_2_col_2>|<image>|<image>|<image>|<image>|.n|.n|<fake_token_around_image>|<global-img>|<image>" err ||
   fail "the prompt of tiles: $(cat err)"
 
+# Pictures of any size, whose rows and columns are positions.
+qwen=("$vkformer" chat "$fixtures/../seeing/qwen2_5_vl" --temp 0 -n 12 --quiet)
+accept "${qwen[@]}" --show-prompt -p "What is it?" --image first.png
+[[ $(grep -o "<|image_pad|>" err | wc -l) == 15 ]] || fail "the prompt of 3 x 5 positions: $(cat err)"
+printf '/image first.png\nWhat is it?\n/image second.jpg\nAnd this?\n/stats\n/save qwen.json\n' | "${qwen[@]}" >whole 2>err ||
+  fail "two pictures: $(cat err)"
+grep -q " [1-9][0-9]* of them kept" err || fail "nothing was kept: $(cat err)"
+printf '/load qwen.json\n/retry\n' | "${qwen[@]}" >out 2>err || fail "/load with pictures: $(cat err)"
+[[ $(tail -n 1 whole) == "$(tail -n 1 out)" ]] || fail "the kept cache gives another answer: $(cat whole out)"
+
 # The second picture in a conversation: from the kept cache what comes from scratch.
 printf '/image first.png\nWhat is it?\n/image second.jpg\nAnd this?\n/stats\n/save talk.json\n' | "${chat[@]}" >whole 2>err ||
   fail "two pictures: $(cat err)"
@@ -66,4 +76,13 @@ ask 400 POST /v1/chat/completions "$(about "data:image/png;base64,AAAA")"
 grep -q "it is no JPEG" reply || fail "no picture: $(cat reply)"
 ask 400 POST /v1/completions '{"prompt": [[1, 264]], "max_tokens": 1}'
 grep -q "token 264 is outside" reply || fail "the ids of pictures are not for everybody: $(cat reply)"
+stop
+
+# Slots of texts whose pictures count as fewer positions than they take.
+start "$fixtures/../seeing/qwen2_5_vl" --temp 0 --slots 2
+ask 200 POST /v1/chat/completions "$(about "data:image/png;base64,$(base64 -w 0 first.png)")"
+cp reply of_first
+ask 200 POST /v1/chat/completions "$(about "data:image/jpeg;base64,$(base64 -w 0 second.jpg)")"
+ask 200 POST /v1/chat/completions "$(about "data:image/png;base64,$(base64 -w 0 first.png)")"
+[[ $(grep -o '"content":"[^"]*"' reply) == "$(grep -o '"content":"[^"]*"' of_first)" ]] || fail "another answer: $(cat reply of_first)"
 stop

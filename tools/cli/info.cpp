@@ -39,7 +39,7 @@ const std::vector<SizeRow> size_rows = {
     {"layers", {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}},
     {"encoder layers", {"encoder_layers"}},
     {"decoder layers", {"decoder_layers", "num_decoder_layers"}},
-    {"width", {"hidden_size", "n_embd", "n_embed", "d_model", "dim"}},
+    {"width", {"embed_dim", "hidden_size", "n_embd", "n_embed", "d_model", "dim"}},
     {"heads", {"num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads"}},
     {"encoder heads", {"encoder_attention_heads"}},
     {"decoder heads", {"decoder_attention_heads"}},
