@@ -97,10 +97,8 @@ TEST_CASE("what a device writes of pictures is what transformers writes", "[seei
   check_logits(*make_backend("", {.as_gpu = true}), "llava", 2048);
   check_logits(*make_backend(""), "idefics3", 2048);
   check_logits(*make_backend("", {.as_gpu = true}), "gemma3", 2048);
-  for (const char* qwen : {"qwen2_5_vl", "qwen3_vl"}) {
-    check_logits(*make_backend(""), qwen, 2048);
-    check_logits(*make_backend("", {.as_gpu = true}), qwen, 16);
-  }
+  check_logits(*make_backend(""), "qwen2_5_vl", 2048);
+  check_logits(*make_backend("", {.as_gpu = true}), "qwen3_vl", 16);
 }
 
 TEST_CASE("conversations with pictures are written as by transformers", "[seeing]") {
