@@ -146,6 +146,18 @@ TEST_CASE("pictures keep their size but for whole multiples", "[seeing]") {
   CHECK_THAT(error_of([] { fitted_size(1, 201, {}); }), ContainsSubstring("more than 200 times as long as wide"));
 }
 
+TEST_CASE("Pixtral's pictures become smaller alone, and reach up to multiples", "[seeing]") {
+  // As transformers' get_resize_output_image_size has it.
+  using Size = std::pair<int64_t, int64_t>;
+  const auto size = [](int64_t height, int64_t width) { return fitted_size(height, width, {16, 0, 0, 1024}); };
+  CHECK(size(23, 37) == Size{32, 48});
+  CHECK(size(16, 1024) == Size{16, 1024});
+  CHECK(size(767, 1025) == Size{768, 1024});  // 766.3 and 1024
+  CHECK(size(3000, 4000) == Size{768, 1024});
+  CHECK(size(1000, 3000) == Size{352, 1024});  // 341.3 and 1024
+  CHECK_THAT(error_of([&] { size(1, 1025); }), ContainsSubstring("too thin"));
+}
+
 TEST_CASE("older and newer configs of Qwen's models that see mean the same", "[seeing]") {
   for (const char* name : {"qwen2_5_vl", "qwen2_vl"}) {
     const JsonObject config = JsonObject::load(seeing / name / "config.json");

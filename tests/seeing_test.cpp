@@ -40,7 +40,8 @@ void check_logits(Backend& backend, const std::string& name, int64_t run_positio
 }  // namespace
 
 TEST_CASE("eyes see what transformers' see", "[seeing]") {
-  for (const std::string name : {"llava", "idefics3", "llava_siglip", "gemma3", "qwen2_5_vl", "qwen3_vl", "qwen2_vl"}) {
+  for (const std::string name :
+       {"llava", "idefics3", "llava_siglip", "gemma3", "qwen2_5_vl", "qwen3_vl", "qwen2_vl", "mistral3", "pixtral"}) {
     INFO(name);
     const Recorded recorded(name);
     const std::filesystem::path folder = seeing / name;
@@ -54,8 +55,9 @@ TEST_CASE("eyes see what transformers' see", "[seeing]") {
         pixels.insert(pixels.end(), view.begin(), view.end());
       CHECK(share_of_largest(pixels, recorded.floats(std::string("pixels.") + number)) < 1e-7);
       const std::vector<float> states = reader.read(reader.prepared(image));
-      // transformers turns Qwen's queries and keys in f32.
-      const double bound = name.starts_with("qwen") ? 1e-5 : 1e-6;
+      // transformers turns Qwen's and Pixtral's queries and keys in f32.
+      const bool turned = name.starts_with("qwen") || name == "mistral3" || name == "pixtral";
+      const double bound = turned ? 1e-5 : 1e-6;
       CHECK(share_of_largest(states, recorded.floats(std::string("states.") + number)) < bound);
     }
   }
@@ -86,9 +88,9 @@ TEST_CASE("what is written of pictures is what transformers writes", "[seeing]")
   check_logits(*backend, "idefics3", 16);
   check_logits(*backend, "gemma3", 2048);
   check_logits(*backend, "gemma3", 8);
-  for (const char* qwen : {"qwen2_5_vl", "qwen3_vl", "qwen2_vl"}) {
-    check_logits(*backend, qwen, 2048);
-    check_logits(*backend, qwen, 16);  // whose pictures come in several runs
+  for (const char* any_size : {"qwen2_5_vl", "qwen3_vl", "qwen2_vl", "mistral3", "pixtral"}) {
+    check_logits(*backend, any_size, 2048);
+    check_logits(*backend, any_size, 16);  // whose pictures come in several runs
   }
 }
 
@@ -99,6 +101,7 @@ TEST_CASE("what a device writes of pictures is what transformers writes", "[seei
   check_logits(*make_backend("", {.as_gpu = true}), "gemma3", 2048);
   check_logits(*make_backend(""), "qwen2_5_vl", 2048);
   check_logits(*make_backend("", {.as_gpu = true}), "qwen3_vl", 16);
+  check_logits(*make_backend(""), "mistral3", 2048);
 }
 
 TEST_CASE("conversations with pictures are written as by transformers", "[seeing]") {
@@ -106,10 +109,10 @@ TEST_CASE("conversations with pictures are written as by transformers", "[seeing
     return of
         .render({.messages = messages_for(of, said.messages(), "<image>"),
                  .add_generation_prompt = true,
-                 .variables = {{"bos_token", "<s>"}}})
+                 .variables = {{"bos_token", "<s>"}, {"eos_token", "</s>"}}})
         .text;
   };
-  for (const std::string name : {"llava", "idefics3", "gemma3", "qwen2_5_vl"})
+  for (const std::string name : {"llava", "idefics3", "gemma3", "qwen2_5_vl", "mistral3"})
     CHECK(text(*find_chat_template(seeing / name), recorded_history(seeing / name)) ==
           Recorded(name).file.metadata().at("text"));
   const ChatHistory history = recorded_history(seeing / "llava");
@@ -167,10 +170,31 @@ TEST_CASE("pictures that can't be shown are refused with one clear line", "[seei
   CHECK_THAT(error({{"vision_feature_layer", -5}}), ContainsSubstring("vision_feature_layer"));
   CHECK_THAT(error({{"vision_feature_select_strategy", "some"}}), ContainsSubstring("\"some\""));
   CHECK_THAT(error({{"image_token_index", 264}}), ContainsSubstring("image_token_index"));
-  CHECK_THAT(error({{"vision_config", {{"model_type", "pixtral"}}}}), ContainsSubstring("\"pixtral\""));
+  CHECK_THAT(error({{"vision_config", {{"model_type", "dinov2"}}}}), ContainsSubstring("\"dinov2\""));
   CHECK_THAT(error({{"vision_config", {{"model_type", "siglip_vision_model"}}}, {"vision_feature_layer", -1}}),
              ContainsSubstring("SigLIP's last states"));
   CHECK_THAT(error({{"text_config", {{"model_type", "gpt2"}}}}), ContainsSubstring("\"gpt2\""));
+  const json merged = JsonObject::load(seeing / "mistral3" / "config.json").value();
+  const auto pixtral_error = [&](const json& base, const json& changes) {
+    json changed = base;
+    changed.merge_patch(changes);
+    return error_of([&] { make_eyes(JsonObject::make(changed, "config.json")); });
+  };
+  const auto vision = [](const json& changes) { return json{{"vision_config", changes}}; };
+  CHECK(pixtral_error(merged, json::object()).empty());
+  CHECK_THAT(pixtral_error(merged, vision({{"model_type", "siglip_vision_model"}})),
+             ContainsSubstring("\"siglip_vision_model\""));
+  CHECK_THAT(pixtral_error(merged, vision({{"num_attention_heads", 16}})), ContainsSubstring("multiples of 4"));
+  CHECK_THAT(pixtral_error(merged, vision({{"rope_parameters", {{"rope_type", "yarn"}}}})),
+             ContainsSubstring("\"yarn\""));
+  CHECK_THAT(pixtral_error(JsonObject::load(seeing / "pixtral" / "config.json").value(),
+                           {{"vision_feature_select_strategy", "default"}}),
+             ContainsSubstring("of Pixtral's eyes \"full\""));
+  json small = merged;
+  small["vision_config"]["image_size"] = 20;
+  const Eyes eyes = make_eyes(JsonObject::make(small, "config.json"));
+  CHECK_THAT(error_of([&] { eyes.any_size->view(std::vector<float>(3 * 24 * 16), 24, 16); }),
+             ContainsSubstring("the model takes 20 to a side"));
   json tiled = JsonObject::load(seeing / "idefics3" / "config.json").value();
   tiled["model_type"] = "smolvlm";
   CHECK(make_eyes(JsonObject::make(tiled, "config.json")).positions == 4);

@@ -7,7 +7,23 @@
 
 namespace vkformer {
 
+namespace {
+
+std::pair<int64_t, int64_t> below_longest(int64_t height, int64_t width, const FitSettings& settings) {
+  const double ratio = static_cast<double>(std::max(height, width)) / static_cast<double>(settings.longest);
+  const auto reached = [&](int64_t length) {
+    const double scaled = ratio > 1 ? std::floor(static_cast<double>(length) / ratio) : static_cast<double>(length);
+    return (static_cast<int64_t>(scaled) + settings.factor - 1) / settings.factor * settings.factor;
+  };
+  const std::pair size(reached(height), reached(width));
+  check(size.first > 0 && size.second > 0, "[image] a picture of {} x {} pixels is too thin; cut it", width, height);
+  return size;
+}
+
+}  // namespace
+
 std::pair<int64_t, int64_t> fitted_size(int64_t height, int64_t width, const FitSettings& settings) {
+  if (settings.longest > 0) return below_longest(height, width, settings);
   const auto h = static_cast<double>(height), w = static_cast<double>(width);
   const auto factor = static_cast<double>(settings.factor);
   check(std::max(h, w) / std::min(h, w) <= 200,

@@ -1,6 +1,6 @@
 #pragma once
 // Sizes of pictures that models take as they are, but for multiples: what transformers' image processors of Qwen2-VL
-// and later ones do.
+// and later ones do, and that of Pixtral.
 
 #include <cstdint>
 #include <utility>
@@ -10,6 +10,8 @@ namespace vkformer {
 struct FitSettings {
   int64_t factor = 28;                             ///< height and width are multiples of it
   int64_t least = 56 * 56, most = 28 * 28 * 1280;  ///< pixels of a picture
+  /// Pixtral: pixels of the longer edge at most; then both reach up to multiples, and `least` and `most` mean nothing.
+  int64_t longest = 0;
 };
 
 /// Height and width of a picture as the model takes it: each the nearest multiple (of two the even one), then both

@@ -29,7 +29,7 @@ struct ProcessorKind {
 constexpr std::array<float, 3> halves = {0.5f, 0.5f, 0.5f};
 constexpr std::array<float, 3> clip_mean = {0.48145466f, 0.4578275f, 0.40821073f};
 constexpr std::array<float, 3> clip_deviation = {0.26862954f, 0.26130258f, 0.27577711f};
-constexpr std::string_view qwen = "Qwen2VL";
+constexpr std::string_view qwen = "Qwen2VL", pixtral = "Pixtral";
 constexpr ProcessorKind kinds[] = {
     {"vit", "ViT", false, 224, Resample::bilinear, 0, halves, halves},
     {"deit", "DeiT", false, 256, Resample::bicubic, 224, halves, halves},
@@ -43,6 +43,7 @@ constexpr ProcessorKind kinds[] = {
     {"qwen2_vl", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
     {"qwen2_5_vl", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
     {"qwen3_vl", qwen, false, 0, Resample::bicubic, 0, clip_mean, clip_deviation},
+    {"mistral3", pixtral, false, 1024, Resample::bicubic, 0, clip_mean, clip_deviation},
 };
 
 JsonObject settings_of(const std::filesystem::path& folder) {
@@ -73,7 +74,7 @@ const ProcessorKind& kind_of(const JsonObject& settings, const std::filesystem::
       if (type == std::string(kind.name) + std::string(end)) return kind;
   fail(
       "{}: {} is {}; supported are the processors of ViT, DeiT, CLIP, SigLIP, DINOv2 (Bit), Idefics 3, SmolVLM, "
-      "Gemma 3 and Qwen2-VL",
+      "Gemma 3, Qwen2-VL and Pixtral",
       settings.name(), key, in_quotes(type));
 }
 
@@ -124,6 +125,19 @@ FitSettings fit_of_settings(const JsonObject& settings) {
   return fit;
 }
 
+/// Of Pixtral, whose multiples processor_config.json has beside the settings of pictures.
+FitSettings pixtral_fit(const JsonObject& settings, const std::filesystem::path& folder, int64_t edge) {
+  FitSettings fit{.factor = 16, .longest = edge};
+  if (const auto file = folder / "processor_config.json"; std::filesystem::exists(file)) {
+    const JsonObject processor = JsonObject::load(file);
+    fit.factor =
+        integer_or(processor, "patch_size", 16, 1, most_edge) * integer_or(processor, "spatial_merge_size", 1, 1, 64);
+  }
+  if (settings.has("size"))
+    fit.longest = require_integer(require_object(settings, "size"), "longest_edge", 1, 4 * most_edge);
+  return fit;
+}
+
 /// Of Idefics 3 and SmolVLM.
 TileSettings tiles_of_settings(const JsonObject& settings, int64_t edge, bool resizes) {
   const auto longest = [&](const char* key, int64_t otherwise, int64_t most) {
@@ -162,10 +176,10 @@ ImageSettings load_image_settings(const std::filesystem::path& folder, std::stri
         "{}: do_pan_and_scan is not supported; set it to false (the model was trained without, too)", settings.name());
   ImageSettings result;
   const bool resizes = boolean_or(settings, "do_resize", true);
-  if (kind.name == qwen) {
+  if (kind.name == qwen || kind.name == pixtral) {
     check(resizes, "{}: do_resize false is not supported; the model takes whole multiples of its patches",
           settings.name());
-    result.fit = fit_of_settings(settings);
+    result.fit = kind.name == qwen ? fit_of_settings(settings) : pixtral_fit(settings, folder, kind.edge);
   } else if (tiled)
     result.tiles = tiles_of_settings(settings, kind.edge, resizes);
   else if (resizes)

@@ -11,6 +11,7 @@ Eyes make_llava(const JsonObject& config);
 Eyes make_idefics3(const JsonObject& config);
 Eyes make_gemma3(const JsonObject& config);
 Eyes make_qwen_vl(const JsonObject& config);
+Eyes make_pixtral(const JsonObject& config);
 
 /// The config of SigLIP's encoder, which may have a head that nobody reads.
 JsonObject without_pooling(const JsonObject& vision_config);
@@ -23,6 +24,9 @@ void add_tower_names(std::vector<ParameterSpec>& parameters);
 void check_writer(const JsonObject& config);
 /// The id that stands for a picture, below `vocabulary`.
 int32_t picture_token(const JsonObject& config, const char* key, int32_t usual, int64_t vocabulary);
+/// Of how many of `count` layers "vision_feature_layer" means the states: -1 is the last one, 0 what goes into the
+/// first.
+int64_t feature_layers(const JsonObject& config, int64_t count, int64_t usual);
 /// Ends what a family makes: takes out what hidden() does not read, and sets what all have.
 void finish_eyes(Eyes& eyes, const JsonObject& config);
 

@@ -17,7 +17,7 @@ struct SeeingFamily {
 };
 constexpr SeeingFamily seeing_families[] = {
     {"llava", make_llava},      {"idefics3", make_idefics3},  {"smolvlm", make_idefics3}, {"gemma3", make_gemma3},
-    {"qwen2_vl", make_qwen_vl}, {"qwen2_5_vl", make_qwen_vl}, {"qwen3_vl", make_qwen_vl}};
+    {"qwen2_vl", make_qwen_vl}, {"qwen2_5_vl", make_qwen_vl}, {"qwen3_vl", make_qwen_vl}, {"mistral3", make_pixtral}};
 
 const SeeingFamily* seeing_family(const JsonObject& config) {
   const std::string type = string_or(config, "model_type", "");
@@ -59,9 +59,9 @@ std::string Eyes::text_of(const std::string& position, int64_t rows, int64_t col
 
 void check_writer(const JsonObject& config) {
   const std::string type = require_string(require_object(config, "text_config"), "model_type");
-  check(type == "llama" || type == "mistral" || type == "qwen2" || type == "gemma3_text",
-        "{}: text_config is of {}; with eyes llama, mistral, qwen2 and gemma3_text are supported", config.name(),
-        in_quotes(type));
+  check(type == "llama" || type == "mistral" || type == "ministral3" || type == "qwen2" || type == "gemma3_text",
+        "{}: text_config is of {}; with eyes llama, mistral, ministral3, qwen2 and gemma3_text are supported",
+        config.name(), in_quotes(type));
 }
 
 int32_t picture_token(const JsonObject& config, const char* key, int32_t usual, int64_t vocabulary) {
@@ -107,8 +107,7 @@ Eyes make_eyes(const JsonObject& config) {
   const SeeingFamily* family = seeing_family(config);
   check(family != nullptr,
         "{}: this {} model has no eyes here; pictures can be shown to models of llava, idefics3, smolvlm, gemma3, "
-        "qwen2_vl, "
-        "qwen2_5_vl and qwen3_vl",
+        "qwen2_vl, qwen2_5_vl, qwen3_vl and mistral3",
         config.name(), printable(string_or(config, "model_type", ""), 60));
   return family->make(config);
 }

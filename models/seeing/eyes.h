@@ -23,8 +23,9 @@ struct View {
 
 /// Of eyes that take pictures of any size in whole multiples.
 struct AnySize {
-  int64_t factor = 0;  ///< pixels: height and width are multiples of it
-  int64_t parts = 1;   ///< how many times the text's columns a position has: see Pass::pictured
+  int64_t factor = 0;                  ///< pixels: height and width are multiples of it
+  int64_t parts = 1;                   ///< how many times the text's columns a position has: see Pass::pictured
+  std::string row_end = "", end = "";  ///< that a text has behind each row of positions but the last, and behind that
   /// A position stands for factor x factor pixels. `pixels`: [3, height, width].
   std::function<View(std::span<const float> pixels, int64_t height, int64_t width)> view;
   /// For views of one size: its output "states" [rows, parts * C].

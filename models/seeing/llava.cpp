@@ -16,16 +16,6 @@ namespace {
 
 constexpr const char *first_layer = "multi_modal_projector.linear_1", *second_layer = "multi_modal_projector.linear_2";
 
-/// Of how many of the encoder's layers "vision_feature_layer" means the states: -1 is the last one, 0 what goes into
-/// the first.
-int64_t feature_layers(const JsonObject& config, int64_t count) {
-  constexpr const char* key = "vision_feature_layer";
-  check(!config.has(key) || config.value().at(key).is_number_integer(),
-        "{}: {} is a list, but states of one layer alone are supported", config.name(), key);
-  const int64_t layer = integer_or(config, key, -2, -count - 1, count);
-  return layer < 0 ? count + 1 + layer : layer;
-}
-
 /// Whether the first state, the class token's, is among those that a text gets.
 bool keeps_first(const JsonObject& config) {
   constexpr const char* key = "vision_feature_select_strategy";
@@ -37,15 +27,24 @@ bool keeps_first(const JsonObject& config) {
 
 }  // namespace
 
+int64_t feature_layers(const JsonObject& config, int64_t count, int64_t usual) {
+  constexpr const char* key = "vision_feature_layer";
+  check(!config.has(key) || config.value().at(key).is_number_integer(),
+        "{}: {} is a list, but states of one layer alone are supported", config.name(), key);
+  const int64_t layer = integer_or(config, key, usual, -count - 1, count);
+  return layer < 0 ? count + 1 + layer : layer;
+}
+
 Eyes make_llava(const JsonObject& config) {
   check_writer(config);
   const JsonObject vision_config = without_pooling(require_object(config, "vision_config"));
   const std::string type = string_or(vision_config, "model_type", "clip_vision_model");
+  if (type == "pixtral") return make_pixtral(config);
   check(type == "clip_vision_model" || type == "siglip_vision_model",
-        "{}: vision_config is of {}; clip_vision_model and siglip_vision_model are supported", config.name(),
+        "{}: vision_config is of {}; clip_vision_model, siglip_vision_model and pixtral are supported", config.name(),
         in_quotes(type));
   const VisionConfig vision = VisionConfig::tower(vision_config, type, 0, vision_tower);
-  const int64_t layers = feature_layers(config, vision.stack.count);
+  const int64_t layers = feature_layers(config, vision.stack.count, -2);
   // Versions of transformers differ in whether the last states are normed.
   check(type == "clip_vision_model" || layers < vision.stack.count,
         "{}: vision_feature_layer means SigLIP's last states, which are not supported; others are", config.name());

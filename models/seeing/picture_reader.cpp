@@ -36,7 +36,10 @@ PreparedPicture PictureReader::prepared(const Image& image) const {
     const int64_t factor = eyes_.any_size->factor;
     picture.rows = views.height / factor, picture.columns = views.width / factor;
     picture.positions = picture.rows * picture.columns;
-    for (int64_t i = 0; i < picture.positions; ++i) picture.text += position_;
+    for (int64_t row = 1; row <= picture.rows; ++row) {
+      for (int64_t column = 0; column < picture.columns; ++column) picture.text += position_;
+      picture.text += row < picture.rows ? eyes_.any_size->row_end : eyes_.any_size->end;
+    }
     picture.views.push_back(eyes_.any_size->view(views.pixels.front(), views.height, views.width));
     return picture;
   }

@@ -46,6 +46,11 @@ grep -q " [1-9][0-9]* of them kept" err || fail "nothing was kept: $(cat err)"
 printf '/load qwen.json\n/retry\n' | "${qwen[@]}" >out 2>err || fail "/load with pictures: $(cat err)"
 [[ $(tail -n 1 whole) == "$(tail -n 1 out)" ]] || fail "the kept cache gives another answer: $(cat whole out)"
 
+# A picture of any size, whose rows end with a token.
+accept "$vkformer" chat "$fixtures/../seeing/mistral3" --temp 0 -n 4 --show-prompt -p "What is it?" --image first.png
+grep -qF "[INST]|[IMG]|[IMG]|[IMG]|[IMG]|[IMG]|[IMG_BREAK]|[IMG]" err || fail "the prompt of rows: $(cat err)"
+grep -qF "[IMG]|[IMG_END]|W" err || fail "the end of a picture: $(cat err)"
+
 # The second picture in a conversation: from the kept cache what comes from scratch.
 printf '/image first.png\nWhat is it?\n/image second.jpg\nAnd this?\n/stats\n/save talk.json\n' | "${chat[@]}" >whole 2>err ||
   fail "two pictures: $(cat err)"

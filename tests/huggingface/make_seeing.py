@@ -24,7 +24,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from transformers import (CLIPImageProcessorPil, CLIPVisionConfig, Gemma3Config, Gemma3ForConditionalGeneration,
                           Gemma3ImageProcessorPil, Gemma3Processor, Gemma3TextConfig, Idefics3Config, Idefics3ForConditionalGeneration,
                           Idefics3ImageProcessorPil, Idefics3Processor, LlamaConfig, LlavaConfig,
-                          LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast, Qwen2_5_VLConfig,
+                          LlavaForConditionalGeneration, LlavaProcessor, Mistral3Config, Mistral3ForConditionalGeneration,
+                          PixtralImageProcessorPil, PixtralProcessor, PreTrainedTokenizerFast, Qwen2_5_VLConfig,
                           Qwen2_5_VLForConditionalGeneration, Qwen2_5_VLProcessor, Qwen2Config, Qwen2VLConfig,
                           Qwen2VLForConditionalGeneration, Qwen2VLImageProcessorPil, Qwen2VLProcessor, Qwen3VLConfig,
                           Qwen3VLForConditionalGeneration, Qwen3VLProcessor, SiglipImageProcessorPil, SiglipVisionConfig)
@@ -61,6 +62,12 @@ QWEN_TEMPLATE = (
     "{% set video_count.value = video_count.value + 1 %}{% if add_vision_id %}Video {{ video_count.value }}: {% endif %}"
     "<|vision_start|><|video_pad|><|vision_end|>{% elif 'text' in content %}{{ content['text'] }}{% endif %}{% endfor %}"
     "<|im_end|>\n{% endif %}{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}")
+# As Mistral's models have it.
+PIXTRAL_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}{% if message['role'] == 'user' %}[INST]"
+    "{% for block in message['content'] %}{% if block['type'] == 'text' %}{{ block['text'] }}"
+    "{% elif block['type'] in ['image', 'image_url'] %}[IMG]{% endif %}{% endfor %}[/INST]{% else %}"
+    "{{ message['content'][0]['text'] + eos_token }}{% endif %}{% endfor %}")
 MESSAGES = [
     {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What is it?"}]},
     {"role": "assistant", "content": [{"type": "text", "text": "A hill."}]},
@@ -187,6 +194,36 @@ def qwen3_vl():
     return Qwen3VLForConditionalGeneration(config), qwen_processor(Qwen3VLProcessor, 4)
 
 
+PIXTRAL_VISION = {"model_type": "pixtral", "hidden_size": 32, "intermediate_size": 40, "num_hidden_layers": 2,
+                  "num_attention_heads": 2, "image_size": 40, "patch_size": 4}
+PIXTRAL_TEXT = {"vocab_size": 268, "hidden_size": 24, "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4,
+                "num_key_value_heads": 2, "max_position_embeddings": 256, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 4,
+                "sliding_window": None}
+
+
+def pixtral_processor(patch, merge):
+    """Pictures of up to 40 pixels to a side."""
+    tokens = tokenizer("[IMG_BREAK]", "[IMG_END]", "[INST]", "[/INST]", begins=False, image="[IMG]")
+    images = PixtralImageProcessorPil(size={"longest_edge": 40}, patch_size={"height": patch, "width": patch})
+    return PixtralProcessor(images, tokens, patch_size=patch, spatial_merge_size=merge, chat_template=PIXTRAL_TEMPLATE)
+
+
+def mistral3():
+    """Two patches by two are a position."""
+    config = Mistral3Config(vision_config={**PIXTRAL_VISION, "hidden_act": "silu"}, spatial_merge_size=2, image_token_index=3,
+                            text_config={**PIXTRAL_TEXT, "model_type": "mistral"}, tie_word_embeddings=False)
+    return Mistral3ForConditionalGeneration(config), pixtral_processor(4, 2)
+
+
+def pixtral():
+    """A patch is a position; exact GELU's gates."""
+    vision = {**PIXTRAL_VISION, "hidden_size": 16, "patch_size": 8,
+              "rope_parameters": {"rope_type": "default", "rope_theta": 50.0}}
+    config = LlavaConfig(vision_config=vision, text_config={**PIXTRAL_TEXT, "model_type": "mistral"}, image_token_index=3,
+                         vision_feature_select_strategy="full", vision_feature_layer=-1)
+    return LlavaForConditionalGeneration(config), pixtral_processor(8, 1)
+
+
 def pixels_of_patches(patches, grid, processor):
     """[1, 3, height, width] of patches in the order of Qwen's processors."""
     _, rows, columns = grid.tolist()
@@ -220,6 +257,9 @@ def record(folder, model, processor):
         patches = inputs["pixel_values"].split(grids.prod(1).tolist())
         views = [pixels_of_patches(one, grid, processor.image_processor) for one, grid in zip(patches, grids)]
         more = {"image_grid_thw": grids, "mm_token_type_ids": inputs["mm_token_type_ids"]}
+    elif "image_sizes" in inputs:  # each in a corner of the largest
+        sizes = inputs["image_sizes"]
+        views = [pixels[None, :, :height, :width] for pixels, (height, width) in zip(inputs["pixel_values"], sizes.tolist())]
     elif inputs["pixel_values"].dim() == 5:  # a list of pictures for each text
         views = [processor.image_processor(image, return_tensors="pt")["pixel_values"][0] for image in pictures]
     else:
@@ -230,6 +270,8 @@ def record(folder, model, processor):
             seen = [get_qwen_features(model, one.double(), grid[None]) for one, grid in zip(patches, grids)]
         else:
             seen = [torch.cat(list(get_features(model, pixels.double()))) for pixels in views]
+        if "image_sizes" in inputs:
+            more = {"image_sizes": inputs["image_sizes"]}
         images = {"pixel_values": inputs["pixel_values"].double(), **more}
         for key in ("pixel_attention_mask", "token_type_ids"):
             if key in inputs:
@@ -238,7 +280,7 @@ def record(folder, model, processor):
     tensors = {"input_ids": inputs["input_ids"][0].numpy().astype(numpy.int32),
                "logits": logits[0].numpy().astype(numpy.float32)}
     for number in range(2):
-        tensors[f"pixels.{number}"] = views[number].float().numpy()
+        tensors[f"pixels.{number}"] = views[number].float().contiguous().numpy()
         tensors[f"states.{number}"] = seen[number].numpy().astype(numpy.float32)
     save_file(tensors, folder / "expected.safetensors", {"text": text, "messages": json.dumps(MESSAGES)})
 
@@ -247,6 +289,8 @@ def get_features(model, pixels):
     """Of each view [positions, C]."""
     if model.config.model_type == "idefics3":
         return model.model.get_image_features(pixels[None]).pooler_output
+    if getattr(model.config.vision_config, "model_type", "") == "pixtral":
+        return model.model.get_image_features(pixels, image_sizes=torch.tensor([pixels.shape[2:]])).pooler_output
     return model.model.get_image_features(pixel_values=pixels).pooler_output
 
 
@@ -260,7 +304,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     out = parser.parse_args().out
-    models = (llava, idefics3, llava_siglip, qwen2_5_vl, qwen3_vl, qwen2_vl, gemma3)
+    models = (llava, idefics3, llava_siglip, qwen2_5_vl, qwen3_vl, qwen2_vl, gemma3, mistral3, pixtral)
     for number, (name, make) in enumerate((make.__name__, make) for make in models):
         torch.manual_seed(number)
         record(out / name, *make())
