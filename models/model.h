@@ -91,8 +91,8 @@ struct Pass {
   Value angles = {};
   Value seed = {};  ///< optional i32 [2] {seed, step}: dropout is on
 
-  /// Optional i32 [B, T, S], of a Decoder: which keys each position sees, in place of causality; in layers with a
-  /// window, too.
+  /// Optional i32 [1, T, S], of a Decoder: which of the cache's first S keys each position sees, in place of causality;
+  /// in layers with a window, too.
   Value sees = {}, sees_in_window = {};
 
   // Over a cache of earlier positions.

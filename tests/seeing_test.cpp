@@ -94,6 +94,25 @@ TEST_CASE("what is written of pictures is what transformers writes", "[seeing]")
   }
 }
 
+TEST_CASE("pictures that are seen as wholes are not cut", "[seeing]") {
+  const auto backend = make_reference_backend();
+  Seer seer(*backend, "gemma3", {.capacity = 160});
+  const std::vector<int32_t> ids = seer.sight.encoded(Recorded("gemma3").file.metadata().at("text"), seer.both());
+  GenerationSession session(seer.generator);
+  const std::vector<float> whole = session.begin(ids);
+  session.clear();
+  std::vector<float> logits;
+  for (size_t run = 0; run < ids.size();) {
+    run = seer.generator.cut(ids, std::min(ids.size(), run + 3), true);
+    logits = session.begin(std::span(ids).first(run));
+  }
+  CHECK(share_of_largest(logits, whole) < 1e-5);
+  const auto picture = std::ranges::find_if(ids, [&](int32_t id) { return id >= seer.model.vocabulary; }) - ids.begin();
+  session.keep(static_cast<size_t>(picture) + 2);
+  CHECK(share_of_largest(session.begin(ids), whole) < 1e-5);
+  CHECK(session.reused() == picture);
+}
+
 TEST_CASE("what a device writes of pictures is what transformers writes", "[seeing][device][one_driver]") {
   check_logits(*make_backend(""), "llava", 2048);
   check_logits(*make_backend("", {.as_gpu = true}), "llava", 2048);

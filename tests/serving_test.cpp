@@ -73,7 +73,8 @@ TEST_CASE("an answer goes on with the assistant's last message", "[serving]") {
   CHECK(request(text, R"(, "continue_final_message": true, "add_generation_prompt": false)").messages.size() == 1);
   CHECK(request(text, R"(, "continue_final_message": false)").begun.empty());
   CHECK(request(text, R"(, "continue_final_message": false)").messages.size() == 2);
-  const std::string called = R"({"role": "assistant", "content": "Well", "tool_calls": []})";
+  CHECK(request(R"({"role": "assistant", "content": "Well", "tool_calls": null})").begun == "Well");
+  const std::string called = R"({"role": "assistant", "content": "Well", "tool_calls": [{}]})";
   const std::string asks = R"({"role": "user", "content": "Well"})";
   for (const std::string& other : {called, asks}) {
     CHECK(request(other).begun.empty());

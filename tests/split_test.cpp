@@ -9,6 +9,7 @@
 #include "models/training/trainer.h"
 #include "runtime/split/layer_parts.h"
 #include "runtime/split/stages.h"
+#include "shaders/cache_write/cache_write.h"
 #include "shaders/elementwise/elementwise.h"
 #include "tests/file_helpers.h"
 #include "tests/generator_helpers.h"
@@ -24,11 +25,19 @@ using Ids = std::vector<int32_t>;
 
 StoreLayout layout_of(const std::vector<StoreLayout::Part>& parts) {
   StoreLayout layout;
-  layout.add_block("parameters.0", parts);
+  layout.add_block("parameters.0", parts, BlockMemory::weights);
   return layout;
 }
 
-std::unique_ptr<Backend> two_references() { return make_backend("reference,reference", {.shares = {1, 1}}); }
+/// Each is told to have layers.
+std::unique_ptr<Backend> two_devices(const std::string& device) {
+  const auto has_layers = [](const std::string& line) {
+    INFO(line);
+    CHECK(line.find("no layers") == line.npos);
+  };
+  return make_backend(device + ',' + device, {.shares = {1, 1}, .note_layers = has_layers});
+}
+std::unique_ptr<Backend> two_references() { return two_devices("reference"); }
 
 /// What two beams and an answer of each make of prompts of unlike lengths.
 std::vector<std::vector<Hypothesis>> written(Backend& backend, const std::string& name) {
@@ -60,6 +69,13 @@ TEST_CASE("the layer of a tensor is told by its name", "[split]") {
   CHECK(layer_name_of("cache.3, row 0") == LayerName{"cache.", 3});
   CHECK_FALSE(layer_name_of("model.embed_tokens.weight"));
   CHECK_FALSE(layer_name_of("lm_head.2nd.weight"));
+}
+
+TEST_CASE("devices are told apart by commas outside parentheses", "[split]") {
+  CHECK(devices_of("0,1") == std::vector<std::string>{"0", "1"});
+  CHECK(devices_of("llvmpipe (LLVM 15, 256 bits),Arc") ==
+        std::vector<std::string>{"llvmpipe (LLVM 15, 256 bits)", "Arc"});
+  CHECK(devices_of("").size() == 1);
 }
 
 TEST_CASE("devices get layers by their shares", "[split]") {
@@ -124,8 +140,36 @@ TEST_CASE("a model that two devices share writes what it writes on one", "[split
   }
 }
 
+TEST_CASE("plans and weights in host memory are cut as programs are", "[split]") {
+  const auto two = two_references();
+  for (const char* name : {"nemotron_h", "gemma4_small", "gpt2"}) {
+    INFO(name);
+    Model model = model_of(fixture_config(name));
+    const auto by_name = [](const ParameterSpec& parameter) { return parameter.name == "transformer.wpe.weight"; };
+    if (const auto table = std::ranges::find_if(model.parameters, by_name); table != model.parameters.end())
+      table->in_host = true;  // its block stands behind all layers
+    Generator generator(*two, model, {.capacity = 16});
+    CHECK_NOTHROW(generator.prepare(4));
+    const GenerationPlan plan = plan_generation(model, {.capacity = 16}, generator.store().layout());
+    CHECK(two->plan(build_generation(model, plan.shape, 1), generator.store().layout()).arena_blocks.size() == 2);
+  }
+}
+
+TEST_CASE("caches are read where they are", "[split]") {
+  Graph graph;
+  const Value cache = graph.persistent("cache.0", {1, 4, 8}, Role::cache);
+  const Value filled =
+      cache_write(graph, cache, {graph.input("x", {1, 1, 8}), 0}, graph.input("position", {1}, DType::i32));
+  const Value middle = add(graph, scale(graph, filled, 2), graph.persistent("b", {1, 4, 8}));
+  graph.mark_output(add(graph, filled, middle), "y");
+  const std::vector<Stage> stages = cut_into_stages(graph, [](const std::string& name) { return name == "b" ? 1 : 0; });
+  REQUIRE(stages.size() == 3);
+  CHECK(stages[2].taken.size() == 1);  // the sum, not the cache
+  CHECK(stages[2].graph.persistents().size() == 1);
+}
+
 TEST_CASE("on a Vulkan device a cut changes no bit", "[split][device][one_driver]") {
-  const auto one = make_backend(""), two = make_backend(one->facts().name + ',' + one->facts().name);
+  const auto one = make_backend(""), two = two_devices(one->facts().name);
   CHECK(logits(*two, "gpt2") == logits(*one, "gpt2"));
 }
 

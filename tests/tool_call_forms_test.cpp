@@ -124,6 +124,8 @@ TEST_CASE("calls may be Python's", "[chat]") {
       read(*python,
            R"(<calls>[f(a='it\'s "x"\n\u00e9\d', b=[1, -2.5e3, (True, None)], c={'k': {"l": false}}), g()]</calls>)") ==
       R"(|f{"a":"it's \"x\"\né\\d","b":[1,-2500.0,[true,null]],"c":{"k":{"l":false}}};g{};)");
+  CHECK(read(*python, R"(<calls>[f(a='\ud83d\ude00 \ud83d \u0041')]</calls>)") ==
+        "|f{\"a\":\"\U0001F600 \\\\ud83d A\"};");
   CHECK(read(*python, "<calls>\n[ f ( a = 1 , ) ]") == "<calls>\n[ f ( a = 1 , ) ]|");
   CHECK(read(*python, "See <calls>[f(a=1)]</calls> it") == "See it|f{\"a\":1};");
   for (const std::string none :

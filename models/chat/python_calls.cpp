@@ -107,12 +107,10 @@ class CallReader {
         c = text_[at_];
         if (const size_t which = escaped.find(c); which != escaped.npos)
           c = meant[which];
-        else if (c == 'u' && at_ + 4 < text_.size()) {
-          if (const auto code = code_of(text_.substr(at_ + 1, 4))) {
-            append_utf8(text, *code);
-            at_ += 4;
-            continue;
-          }
+        else if (const auto [code, length] = c == 'u' ? code_at(at_ + 1) : std::pair<char32_t, size_t>(); length > 0) {
+          append_utf8(text, code);
+          at_ += length;
+          continue;
         } else if (c != '\\' && c != '\'' && c != '"')
           text += '\\';  // Python leaves what it does not know
       }
@@ -121,11 +119,22 @@ class CallReader {
     return std::nullopt;
   }
 
-  /// Of four hexadecimal digits; nothing for halves of a pair.
-  static std::optional<char32_t> code_of(std::string_view digits) {
-    if (digits.find_first_not_of("0123456789abcdefABCDEF") != digits.npos) return std::nullopt;
-    const auto code = static_cast<char32_t>(std::stoul(std::string(digits), nullptr, 16));
-    return code >= 0xD800 && code < 0xE000 ? std::nullopt : std::optional(code);
+  /// What four hexadecimal digits mean, or eight of the two halves of a pair with \\u between them, and how long that
+  /// is; 0: nothing.
+  std::pair<char32_t, size_t> code_at(size_t at) const {
+    const auto first = digits_at(at);
+    if (!first || (*first >= 0xDC00 && *first < 0xE000)) return {};
+    if (*first < 0xD800 || *first >= 0xE000) return {*first, 4};
+    const auto second =
+        text_.substr(std::min(at + 4, text_.size())).starts_with("\\u") ? digits_at(at + 6) : std::nullopt;
+    if (!second || *second < 0xDC00 || *second >= 0xE000) return {};
+    return {0x10000 + ((*first - 0xD800) << 10) + (*second - 0xDC00), 10};
+  }
+
+  std::optional<char32_t> digits_at(size_t at) const {
+    const std::string_view digits = text_.substr(std::min(at, text_.size()), 4);
+    if (digits.size() < 4 || digits.find_first_not_of("0123456789abcdefABCDEF") != digits.npos) return std::nullopt;
+    return static_cast<char32_t>(std::stoul(std::string(digits), nullptr, 16));
   }
 
   std::string_view text_;

@@ -91,7 +91,7 @@ void read_longrope(const JsonObject& parameters, RotaryConfig& rotary) {
 
 void read_sections(const JsonObject& parameters, RotaryConfig& rotary) {
   const auto found = parameters.value().find(sections_key);
-  if (found == parameters.value().end()) return;
+  if (found == parameters.value().end() || found->is_null()) return;
   const auto fits = [](const nlohmann::json& count) {
     return count.is_number_integer() && count.get<int64_t>() >= 0 && count.get<int64_t>() <= 4096;
   };

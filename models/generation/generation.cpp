@@ -147,7 +147,7 @@ void Generator::write_pictures(Program& program, const RunShape& shape, std::spa
   if (!model_.whole_pictures) return;
   check(shape_.rows == 1, "pictures of a {} model stand in one text at a time, not in {}", model_.family, shape_.rows);
   const auto write = [&](const char* input, int64_t window) {
-    program.write(input, keys_seen({shape.positions, shape_.capacity}, position_, std::ssize(tokens), window));
+    program.write(input, keys_seen({shape.positions, shape.seen}, position_, std::ssize(tokens), window));
   };
   write("sees", 0);
   if (model_.window > 0) write("sees_in_window", model_.window);
@@ -252,6 +252,13 @@ std::vector<float> Generator::extend(std::span<const int32_t> tokens) {
   return logits;
 }
 
+size_t Generator::cut(std::span<const int32_t> ids, size_t count, bool later) const {
+  if (!model_.whole_pictures) return count;
+  const auto pictured = [&](size_t i) { return ids[i] >= model_.vocabulary; };
+  while (count > 0 && count < ids.size() && pictured(count - 1) && pictured(count)) later ? ++count : --count;
+  return count;
+}
+
 size_t Generator::may_run(std::span<const int32_t> tokens) const {
   if (!pictures_ || !model_.whole_pictures) return tokens.size();
   const bool pictured = tokens.front() >= model_.vocabulary;
@@ -280,6 +287,9 @@ void Generator::for_pieces(
     }
     if (pictures_ && std::ranges::any_of(piece, [&](int32_t id) { return id >= model_.vocabulary; }))
       shape.pictured = pictures_.columns;
+    if (shape.pictured > 0 && model_.whole_pictures)  // not all that the cache could hold
+      shape.seen = std::min(shape_.capacity,
+                            static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(position_ + shape.positions))));
     run(shape, piece, done);
     done += count;
   }

@@ -70,6 +70,9 @@ class Generator {
   bool can_rewind() const { return !model_.recurrent; }
   /// Of so many positions, those that it can go back to: none of a model with states, but for all that were run.
   int64_t kept(int64_t positions) const { return model_.recurrent && positions != position_ ? 0 : positions; }
+  /// Where a prompt may be run in two pieces: behind so many of its ids or, where that is within a picture that is seen
+  /// as a whole, before it (`later`: behind it).
+  size_t cut(std::span<const int32_t> ids, size_t count, bool later = false) const;
   /// As if nothing from `position` on had been run. Throws Error for one that it can't go back to.
   void rewind(int64_t position);
   /// As if one more had been run: another program writes it to the caches.

@@ -112,9 +112,8 @@ Value add_run(Graph& graph, const Model& model, const GeneratorShape& shape, con
     pass.first_positions = graph.input("first_positions", {shape.apart ? R : 1}, DType::i32);
   }
   if (run.pictured > 0 && model.whole_pictures) {
-    pass.sees = graph.input("sees", {R, positions, shape.capacity}, DType::i32);
-    if (model.window > 0)
-      pass.sees_in_window = graph.input("sees_in_window", {R, positions, shape.capacity}, DType::i32);
+    pass.sees = graph.input("sees", {R, positions, run.seen}, DType::i32);
+    if (model.window > 0) pass.sees_in_window = graph.input("sees_in_window", {R, positions, run.seen}, DType::i32);
   }
   if (model.has_encoder()) {
     if (model.masks_sources())

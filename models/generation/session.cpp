@@ -8,7 +8,8 @@ namespace vkformer {
 
 size_t GenerationSession::kept(std::span<const int32_t> ids) const {
   const auto same = static_cast<size_t>(std::ranges::mismatch(ids, ids_).in1 - ids.begin());
-  return static_cast<size_t>(generator_.kept(static_cast<int64_t>(std::min(same, ids.size() - 1))));
+  const size_t whole = generator_.cut(ids, std::min(same, ids.size() - 1));
+  return static_cast<size_t>(generator_.kept(static_cast<int64_t>(whole)));
 }
 
 std::vector<float> GenerationSession::begin(std::span<const int32_t> ids) {

@@ -41,7 +41,8 @@ void read_table(const JsonObject& json, QwenVision& v) {
   check(v.table_side * v.table_side == positions, "{}: num_position_embeddings {} is no square", json.name(),
         positions);
   v.told_first = layers_or(json, "deepstack_visual_indexes", {8, 16, 24}, v.layers);
-  check(std::ranges::is_sorted(v.told_first), "{}: deepstack_visual_indexes must be in order", json.name());
+  check(std::ranges::is_sorted(v.told_first) && std::ranges::adjacent_find(v.told_first) == v.told_first.end(),
+        "{}: deepstack_visual_indexes must be in order, each once", json.name());
 }
 
 }  // namespace

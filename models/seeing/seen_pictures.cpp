@@ -1,6 +1,7 @@
 #include "models/seeing/seen_pictures.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "models/images/image_file.h"
 #include "runtime/check.h"
@@ -10,11 +11,25 @@ namespace vkformer {
 struct SeenPictures::Picture {
   std::vector<std::byte> bytes;
   int32_t first = 0;  ///< its first id
+  size_t size = 0;    ///< bytes as it came, and of what `prepared` had at first
   PreparedPicture prepared;
   std::vector<float> states;  ///< once it was read, as `prepared` has no views any more
 
   int32_t end() const { return first + static_cast<int32_t>(prepared.positions); }
 };
+
+namespace {
+
+size_t bytes_of(const PreparedPicture& picture) {
+  size_t values = 0;
+  for (const View& view : picture.views) {
+    for (const auto& [name, floats] : view.floats) values += floats.size();
+    for (const auto& [name, integers] : view.integers) values += integers.size();
+  }
+  return values * sizeof(float);
+}
+
+}  // namespace
 
 SeenPictures::Shown SeenPictures::known(std::span<const std::byte> bytes) {
   const auto found =
@@ -37,6 +52,7 @@ SeenPictures::Shown SeenPictures::show(std::span<const std::byte> bytes, const s
     picture->prepared = prepare_(read_image(bytes, name));
   }
   picture->bytes.assign(bytes.begin(), bytes.end());
+  picture->size = bytes.size() + bytes_of(picture->prepared);
   const std::lock_guard lock(mutex_);
   if (Shown other = known(bytes)) return other;  // shown meanwhile
   const int64_t first = marks_.vocabulary + next_, positions = picture->prepared.positions;
@@ -44,10 +60,17 @@ SeenPictures::Shown SeenPictures::show(std::span<const std::byte> bytes, const s
   picture->first = static_cast<int32_t>(first);
   next_ += positions;
   pictures_.push_back(picture);
-  for (auto one = pictures_.begin(); one != pictures_.end() && pictures_.size() > most_kept;)
+  const auto too_many = [this] {
+    const auto add = [](size_t sum, const Shown& one) { return sum + one->size; };
+    return pictures_.size() > most_kept ||
+           std::accumulate(pictures_.begin(), pictures_.end(), size_t{0}, add) > most_bytes;
+  };
+  for (auto one = pictures_.begin(); one != pictures_.end() && too_many();)
     one = one->use_count() == 1 ? pictures_.erase(one) : one + 1;
   return picture;
 }
+
+int64_t SeenPictures::positions_of(const Shown& picture) { return picture->prepared.positions; }
 
 std::string SeenPictures::with_pictures(std::string_view text, std::span<const Shown> pictures) const {
   std::string whole;
@@ -77,6 +100,8 @@ std::vector<int32_t> SeenPictures::placed(std::vector<int32_t> ids, std::span<co
             marks_.mark);
       *place = id;
     }
+  check(std::ranges::find(ids, marks_.token) == ids.end(),
+        "the words have the token of a picture's positions; leave it out of them");
   return ids;
 }
 

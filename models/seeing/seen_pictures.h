@@ -50,8 +50,11 @@ class SeenPictures {
   /// Which of its picture's positions an id is.
   PicturePlace place(int32_t id);
 
-  /// Nobody's pictures are kept up to this many, so that a conversation that comes again finds its own.
-  static constexpr size_t most_kept = 16;
+  static int64_t positions_of(const Shown& picture);
+
+  /// Nobody's pictures are kept up to this many, and while they take no more than so many bytes before they are read,
+  /// so that a conversation that comes again finds its own.
+  static constexpr size_t most_kept = 16, most_bytes = size_t{512} << 20;
 
  private:
   Shown picture_of(int32_t id);                   ///< throws Error for one that is kept no more

@@ -119,9 +119,10 @@ nlohmann::ordered_json messages_of(const JsonObject& json, const nlohmann::order
 void take_begun(const JsonObject& json, TextRequest& request) {
   const nlohmann::ordered_json& last = request.messages.back();
   const bool can = last["role"] == "assistant" && last["content"].is_string() && last["content"] != "" &&
-                   !last.contains("tool_calls") && request.messages.size() > 1;
-  const bool goes_on = boolean_or(json, "continue_final_message", can);
-  check(goes_on || boolean_or(json, "add_generation_prompt", true),
+                   (!last.contains("tool_calls") || last["tool_calls"].empty()) && request.messages.size() > 1;
+  const bool goes_on = boolean_or(json, "continue_final_message", can),
+             begins = boolean_or(json, "add_generation_prompt", true);
+  check(goes_on || begins,
         "\"add_generation_prompt\" is false, but the answer goes on with no message of the assistant's");
   if (!goes_on) return;
   check(can, "\"continue_final_message\" is true, but the last message is no text of the assistant's behind another");

@@ -7,27 +7,30 @@
 
 namespace vkformer {
 
-LayerParts::LayerParts(const StoreLayout& weights, std::span<const double> shares) {
+LayerParts::LayerParts(const StoreLayout& layout, std::span<const double> shares) {
   std::map<LayerName, int64_t> layer_bytes;
   std::vector<std::string> stacks, behind;  // in their order
   int64_t before = 0, all = 0;
-  for (size_t block = 0; block < weights.blocks().size(); ++block)
-    for (const StoreLayout::Part& part : weights.parts(block)) {
-      const int64_t bytes = weights.block_memories()[block] == BlockMemory::device ? part.type.bytes() : 0;
-      const bool constant = weights.block_names()[block] == "constants";
+  for (size_t block = 0; block < layout.blocks().size(); ++block) {
+    const BlockMemory memory = layout.block_memories()[block];
+    const bool constants = layout.block_names()[block] == "constants", in_host = memory == BlockMemory::host;
+    if (memory == BlockMemory::device && !constants) continue;  // of caches and states, which follow their layers
+    for (const StoreLayout::Part& part : layout.parts(block)) {
+      const int64_t bytes = in_host ? 0 : part.type.bytes();
       all += bytes;
-      if (const auto layer = layer_name_of(part.name); layer && !constant) {
+      if (const auto layer = layer_name_of(part.name); layer && !constants) {
+        if (!layer_bytes.contains(*layer)) behind.clear();
         layer_bytes[*layer] += bytes;
         if (std::ranges::count(stacks, layer->stack) == 0) stacks.push_back(layer->stack);
-        if (part.type.shape.rank() > 1) behind.clear();  // norms and biases stand at the end of a block
-      } else if (constant || part.type.shape.rows() == 1) {
+      } else if (constants || part.type.shape.rows() == 1) {
         others_[part.name] = everywhere;
       } else {
         others_[part.name] = 0;
-        behind.push_back(part.name);
+        if (!in_host) behind.push_back(part.name);  // blocks of host memory stand behind all others
         if (layer_bytes.empty()) before += bytes;
       }
     }
+  }
   const double whole = std::accumulate(shares.begin(), shares.end(), 0.0);
   double until = shares[0] / whole;
   int part = 0;

@@ -16,9 +16,9 @@ class LayerParts {
  public:
   static constexpr int everywhere = -1;
 
-  /// Cuts the layers of `weights` where the device before has its share, of which there is one a device, of all bytes
-  /// that do not lie in host memory.
-  LayerParts(const StoreLayout& weights, std::span<const double> shares);
+  /// Cuts the layers of `layout` where the device before has its share, of which there is one a device, of all weights
+  /// (BlockMemory::weights). Those in host memory do not count.
+  LayerParts(const StoreLayout& layout, std::span<const double> shares);
 
   /// The device that has a tensor of the weights, or a cache or state of a layer. What nobody knows is on the first.
   int of(const std::string& tensor) const;

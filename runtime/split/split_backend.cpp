@@ -22,7 +22,11 @@ class SplitStore : public Store {
       : Store(layout), placed_(placed) {
     for (size_t p = 0; p < backends.size(); ++p) {
       const StoreLayout own = own_layout(static_cast<int>(p));
-      stores_.push_back(shared ? backends[p]->extend_store(shared->stores_[p], own) : backends[p]->make_store(own));
+      try {
+        stores_.push_back(shared ? backends[p]->extend_store(shared->stores_[p], own) : backends[p]->make_store(own));
+      } catch (const Error& error) {
+        fail("of several devices, number {}: {}; --tensor-split gives each its share", p + 1, error.what());
+      }
     }
     for (size_t block = 0; block < layout.blocks().size(); ++block)
       for (const StoreLayout::Part& part : layout.parts(block)) {
@@ -90,24 +94,24 @@ struct SplitWorkspace : Workspace {
   std::vector<std::shared_ptr<Workspace>> parts;
 };
 
-/// What the plans of a program's stages need together; those of one device have the same temporaries.
-MemoryPlan joined(std::span<const Stage> stages, std::span<const MemoryPlan> plans) {
+/// What the plans of a program's stages need together: a block of temporaries for each of `parts` devices.
+MemoryPlan joined(std::span<const Stage> stages, std::span<const MemoryPlan> plans, size_t parts) {
   MemoryPlan all;
-  std::map<int, std::vector<int64_t>> arenas;
+  std::vector<std::vector<int64_t>> arenas(parts);
   for (size_t s = 0; s < stages.size(); ++s) {
-    widen_blocks(arenas[stages[s].part], plans[s].arena_blocks);
+    widen_blocks(arenas[static_cast<size_t>(stages[s].part)], plans[s].arena_blocks);
     all.step_bytes += plans[s].step_bytes;
     all.readback_bytes += plans[s].readback_bytes;
     all.live_set_bytes = std::max(all.live_set_bytes, plans[s].live_set_bytes);
   }
-  for (const auto& [part, blocks] : arenas)
-    all.arena_blocks.insert(all.arena_blocks.end(), blocks.begin(), blocks.end());
+  for (const std::vector<int64_t>& blocks : arenas)
+    all.arena_blocks.push_back(std::accumulate(blocks.begin(), blocks.end(), int64_t{0}));
   return all;
 }
 
 class SplitProgram : public Program {
  public:
-  SplitProgram(Graph whole, std::vector<Stage> stages, std::vector<std::unique_ptr<Program>> programs)
+  SplitProgram(Graph whole, std::vector<Stage> stages, std::vector<std::unique_ptr<Program>> programs, size_t parts)
       : Program(std::move(whole)), programs_(std::move(programs)) {
     std::vector<MemoryPlan> plans;
     for (size_t s = 0; s < stages.size(); ++s) {
@@ -116,7 +120,7 @@ class SplitProgram : public Program {
       taken_.push_back(std::move(stages[s].taken));
       plans.push_back(programs_[s]->plan());
     }
-    plan_ = joined(stages, plans);
+    plan_ = joined(stages, plans, parts);
     for (const Value output : graph_.outputs()) {
       const std::string& name = graph_.info(output).name;
       const auto makes = [&](const auto& program) { return program->graph().has_output(name); };
@@ -237,7 +241,7 @@ class SplitBackend : public Backend {
     std::vector<MemoryPlan> plans;
     for (const Stage& stage : stages)
       plans.push_back(parts_[static_cast<size_t>(stage.part)]->plan(stage.graph, layout));
-    return joined(stages, plans);
+    return joined(stages, plans, parts_.size());
   }
   std::unique_ptr<Program> compile(Graph graph, std::shared_ptr<Store> store, const PlanOptions& options,
                                    std::shared_ptr<Workspace> workspace) override {
@@ -249,7 +253,7 @@ class SplitBackend : public Backend {
       const auto part = static_cast<size_t>(stage.part);
       programs.push_back(parts_[part]->compile(std::move(stage.graph), split->of(part), options, shared->parts[part]));
     }
-    return std::make_unique<SplitProgram>(std::move(graph), std::move(stages), std::move(programs));
+    return std::make_unique<SplitProgram>(std::move(graph), std::move(stages), std::move(programs), parts_.size());
   }
 
  private:
@@ -263,11 +267,14 @@ class SplitBackend : public Backend {
 }  // namespace
 
 std::vector<std::string> devices_of(const std::string& device) {
-  std::vector<std::string> devices;
-  for (size_t begin = 0; begin <= device.size();) {
-    const size_t end = std::min(device.find(',', begin), device.size());
-    devices.push_back(device.substr(begin, end - begin));
-    begin = end + 1;
+  std::vector<std::string> devices(1);
+  int depth = 0;
+  for (const char c : device) {
+    depth += (c == '(') - (c == ')');
+    if (c == ',' && depth <= 0)
+      devices.emplace_back();
+    else
+      devices.back() += c;
   }
   return devices;
 }

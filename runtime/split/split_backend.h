@@ -11,7 +11,7 @@
 
 namespace vkformer {
 
-/// The devices that "0,1" or "NVIDIA,Arc" names.
+/// The devices that "0,1" or "NVIDIA,Arc" names; commas in parentheses are a name's.
 std::vector<std::string> devices_of(const std::string& device);
 
 /// A backend of all of them. Graphs are built for the first one. Stores tell options.note_layers. Throws Error for

@@ -1,6 +1,6 @@
 #include "runtime/split/stages.h"
 
-#include <map>
+#include <algorithm>
 
 #include "runtime/check.h"
 #include "runtime/op.h"
@@ -40,6 +40,17 @@ class Cutter {
   static size_t index(Value value) { return static_cast<size_t>(value.id); }
   const Node& node(int n) const { return graph_.nodes()[static_cast<size_t>(n)]; }
 
+  /// What the value is the storage of, changed in place or under another shape.
+  Value root_of(Value value) const {
+    for (int producer; (producer = graph_.info(value).producer) >= 0;) {
+      const Node& made_by = node(producer);
+      const auto o = static_cast<size_t>(std::ranges::find(made_by.outputs, value) - made_by.outputs.begin());
+      if (o >= made_by.op->aliases.size() || made_by.op->aliases[o] < 0) break;
+      value = made_by.inputs[static_cast<size_t>(made_by.op->aliases[o])];
+    }
+    return value;
+  }
+
   /// Where the node's persistent tensors are, and what it leaves of them; -1: anywhere.
   int home_of(const Node& node) {
     int home = -1;
@@ -47,9 +58,9 @@ class Cutter {
     for (const Value input : node.inputs) {
       if (!input || homes_[index(input)] < 0) continue;
       const int its = homes_[index(input)];
-      check(home < 0 || home == its,
-            "{}: [{}] reads '{}' and '{}', which are on two devices; this model can't be shared by several", node.scope,
-            node.op->name, graph_.info(first).name, graph_.info(input).name);
+      if (home >= 0 && home != its)
+        fail("{}: [{}] reads '{}' and '{}', which are on two devices; this model can't be shared by several",
+             node.scope, node.op->name, graph_.info(root_of(first)).name, graph_.info(root_of(input)).name);
       if (home < 0) first = input;
       home = its;
     }
@@ -85,6 +96,10 @@ class Cutter {
     if (info.storage == Storage::persistent)
       return known = stage.graph.persistent(info.name, info.type.shape, info.role, info.type.dtype);
     if (info.storage == Storage::input) return known = stage.graph.input(info.name, info.type.shape, info.type.dtype);
+    // A cache that an earlier stage wrote to, on this device, is there.
+    if (const Value root = root_of(value); graph_.info(root).storage == Storage::persistent &&
+                                           graph_.info(root).type == info.type && homes_[index(value)] >= 0)
+      return here_[index(value)] = here(root);
     const auto& [from, there] = made_[index(value)];
     const std::string name = fmt::format("value {}", value.id);
     stages_[from].graph.mark_output(there, name);

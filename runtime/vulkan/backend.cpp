@@ -286,8 +286,10 @@ VulkanStore::VulkanStore(std::shared_ptr<VulkanContext> context, const StoreLayo
   uint64_t moved = 0;
   for (size_t i = shared_blocks(); i < layout().blocks().size(); ++i) {
     const auto bytes = static_cast<uint64_t>(layout().blocks()[i]);
-    blocks_.push_back(
-        context_->allocate(bytes, memory_of(layout().block_memories()[i]), fmt::format("parameters and state {}", i)));
+    BlockMemory memory = layout().block_memories()[i];
+    if (memory == BlockMemory::weights && in_host + moved + bytes > context_->host_memory_free())
+      memory = BlockMemory::device;  // there is no other
+    blocks_.push_back(context_->allocate(bytes, memory_of(memory), fmt::format("parameters and state {}", i)));
     if (blocks_.back()->moved()) moved += bytes;
     context_->fill(*blocks_.back(), 0);
   }
@@ -318,9 +320,9 @@ void VulkanStore::read_elements(const StoreLayout::Entry& entry, std::span<std::
 
 std::unique_ptr<Backend> make_backend(const std::string& device, const BackendOptions& options) {
   if (device == "reference") return make_reference_backend();
-  if (device.find(',') != std::string::npos) {
+  if (const std::vector<std::string> devices = devices_of(device); devices.size() > 1) {
     std::vector<std::unique_ptr<Backend>> parts;
-    for (const std::string& part : devices_of(device)) {
+    for (const std::string& part : devices) {
       check(!part.empty(), "the devices '{}': name each one between its commas", device);
       parts.push_back(make_backend(part, options));
     }

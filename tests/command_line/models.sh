@@ -267,7 +267,7 @@ refuse 1 "has 200.0 KiB free; --dtype" "$vkformer" generate "$fixtures/llama" --
 accept "$vkformer" info "$fixtures/llama" --device-memory 200K
 grep -q "^fits here   in part: .* of weights lie in host memory: .* has 200.0 KiB free" out || fail "info does not say what lies in host memory: $(cat out)"
 accept "$vkformer" info "$fixtures/llama" --device-memory 200K --json
-grep -q '"bytes_read_by_a_token"' out || fail "info does not tell what a token reads of host memory: $(cat out)"
+grep -q '"bytes_read"' out || fail "info does not tell what a token reads of host memory: $(cat out)"
 refuse 2 "\"6X\" is no size of memory; give one like 6G" "$vkformer" generate "$fixtures/llama" --ids 5 --device-memory 6X
 refuse 2 "\"120%\" is no share" "$vkformer" generate "$fixtures/llama" --ids 5 --device-memory 120%
 refuse 2 "is no size of memory" "$vkformer" generate "$fixtures/llama" --ids 5 --host-memory 50%

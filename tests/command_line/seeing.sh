@@ -83,7 +83,7 @@ ask 400 POST /v1/completions '{"prompt": [[1, 264]], "max_tokens": 1}'
 grep -q "token 264 is outside" reply || fail "the ids of pictures are not for everybody: $(cat reply)"
 stop
 
-# Slots of texts whose pictures count as fewer positions than they take.
+# Two slots, with pictures that count as fewer positions than they take.
 start "$fixtures/../seeing/qwen2_5_vl" --temp 0 --slots 2
 ask 200 POST /v1/chat/completions "$(about "data:image/png;base64,$(base64 -w 0 first.png)")"
 cp reply of_first

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/measure.h"
+#include "runtime/split/split_backend.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/roof/roof.h"
 #include "tools/cli/commands.h"
@@ -121,6 +122,7 @@ std::string no_matrix_rate(const DeviceFacts& facts, DType type) {
 }  // namespace
 
 void bench_roof(const BenchFlags& flags) {
+  if (devices_of(flags.common.device).size() > 1) throw UsageError("bench --roof takes one device");
   auto backend = open_backend(flags.common, {.profile = true}, true);
   check(backend->facts().timestamp_period > 0, "{} has no timestamps to measure with; choose another --device",
         backend->facts().name);

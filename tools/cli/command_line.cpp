@@ -72,7 +72,7 @@ void add_memory_flags(CLI::App& command, CommonFlags& flags) {
       ->check(parsed_by(false));
 }
 
-void add_common_flags(CLI::App& command, CommonFlags& flags) {
+void add_device_flags(CLI::App& command, CommonFlags& flags) {
   command.add_option("-d,--device", flags.device,
                      "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU; "
                      "several, such as 0,1, share a model's layers");
@@ -81,6 +81,14 @@ void add_common_flags(CLI::App& command, CommonFlags& flags) {
                   "how much of the weights each of several devices gets, such as 3,1 (default: by their free memory)")
       ->delimiter(',')
       ->check(positive());
+}
+
+void add_common_flags(CLI::App& command, CommonFlags& flags, bool several_devices) {
+  if (several_devices)
+    add_device_flags(command, flags);
+  else
+    command.add_option("-d,--device", flags.device,
+                       "device number or part of its name (see 'vkformer devices'), or 'reference' for the CPU");
   add_profile_flag(command, flags);
   add_facts_flag(command, flags);
   add_memory_flags(command, flags);

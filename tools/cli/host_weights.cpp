@@ -94,23 +94,34 @@ void make_room(Model& model, const GeneratorShape& shape, const Backend& backend
   tell(place_generator(model, shape, backend, beside), model, backend);
 }
 
-void make_room(Model& model, const Graph& graph, const Backend& backend) {
+namespace {
+
+HostWeights place_run(Model& model, const Graph& graph, const Backend& backend) {
   const auto needed = [&](const Model& placed) {
     const StoreLayout layout = layout_of(placed, backend.facts());
     ProgramBytes programs(backend, layout);
     programs.add(graph);
     return layout.device_bytes() + programs.sum();
   };
-  tell(fit_device(model, backend, needed), model, backend);
+  return fit_device(model, backend, needed);
 }
 
-void make_room(Model& model, const Backend& backend) {
-  const DeviceFacts& facts = backend.facts();
-  if (facts.host_memory_free == 0 || has_plenty(layout_of(model, facts), facts)) return;
-  if (!model.generates()) return make_room(model, as_stored(batch_graph(model), model, backend.facts()), backend);
-  constexpr int64_t rows = 32, length = 64;  // as translate's batches of 2048 positions
-  make_room(model, {.rows = rows, .capacity = length, .sources = rows, .source_positions = length}, backend);
+}  // namespace
+
+void make_room(Model& model, const Graph& graph, const Backend& backend) {
+  tell(place_run(model, graph, backend), model, backend);
 }
+
+HostWeights place_usual(Model& model, const Backend& backend) {
+  const DeviceFacts& facts = backend.facts();
+  if (facts.host_memory_free == 0 || has_plenty(layout_of(model, facts), facts)) return {};
+  if (!model.generates()) return place_run(model, as_stored(batch_graph(model), model, backend.facts()), backend);
+  constexpr int64_t rows = 32, length = 64;  // as translate's batches of 2048 positions
+  return place_generator(model, {.rows = rows, .capacity = length, .sources = rows, .source_positions = length},
+                         backend);
+}
+
+void make_room(Model& model, const Backend& backend) { tell(place_usual(model, backend), model, backend); }
 
 std::string host_weights_text(const HostWeights& placed, const Model& model, const DeviceFacts& facts,
                               std::string_view reader) {

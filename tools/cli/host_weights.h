@@ -17,7 +17,10 @@ HostWeights place_generator(Model& model, const GeneratorShape& shape, const Bac
 void make_room(Model& model, const GeneratorShape& shape, const Backend& backend, int64_t beside = 0);
 /// The same until there is room for a run of `graph`, which reads the weights as they are stored.
 void make_room(Model& model, const Graph& graph, const Backend& backend);
-/// The same for usual batches: of texts or pictures that are read in 4096 positions, of those that are written in 2048.
+/// Lets weights lie in host memory until there is room for usual batches: of texts or pictures that are read in 4096
+/// positions, of those that are written in 2048.
+HostWeights place_usual(Model& model, const Backend& backend);
+/// The same, and says so.
 void make_room(Model& model, const Backend& backend);
 /// The same of anything that takes so many bytes of the device's memory; `frozen`: of weights that are not trained.
 HostWeights fit_device(Model& model, const Backend& backend, const std::function<int64_t(const Model&)>& needed,

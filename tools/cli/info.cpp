@@ -201,13 +201,15 @@ ordered_json room_for(const Model& model, Model stored, int64_t needed, int64_t 
   ordered_json room = {{"device", facts.name},
                        {"free_bytes", facts.memory_free},
                        {"fits", std::cmp_less_equal(needed, facts.memory_free)}};
-  if (room["fits"] || !model.generates()) return room;
+  if (room["fits"]) return room;
   const GeneratorShape shape{.capacity = positions,
                              .source_positions = model.source_context > 0 ? model.source_context : positions};
-  if (const HostWeights placed = place_generator(stored, shape, backend); placed.bytes > 0)
+  const HostWeights placed = model.generates() ? place_generator(stored, shape, backend) : place_usual(stored, backend);
+  if (placed.bytes > 0)
     room["host_weights"] = {{"bytes", placed.bytes},
-                            {"bytes_read_by_a_token", static_cast<int64_t>(placed.read)},
+                            {"bytes_read", static_cast<int64_t>(placed.read)},
                             {"text", host_weights_text(placed, stored, facts)}};
+  if (!model.generates()) return room;
   if (const auto other = fitting_type(model, shape, facts))
     room["dtype"] = {{"name", other->dtype}, {"bytes", other->bytes}};
   return room;

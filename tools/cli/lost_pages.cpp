@@ -25,8 +25,8 @@ void put(const char* text) {
   }
 }
 
-/// Puts the name that /proc/self/maps has for an address into `name`: lines are "BEGIN-END PERMS OFFSET DEV INODE NAME".
-/// What a terminal would obey becomes '?'.
+/// Puts the name that /proc/self/maps has for an address into `name`: lines are "BEGIN-END PERMS OFFSET DEV INODE
+/// NAME". What a terminal would obey becomes '?'.
 void name_at(uintptr_t address, char* name, size_t size) {
   size_t length = 0;
   uintptr_t bound[2] = {0, 0};

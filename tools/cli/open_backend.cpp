@@ -2,6 +2,7 @@
 #include <set>
 
 #include "runtime/files/facts_file.h"
+#include "runtime/split/split_backend.h"
 #include "tools/cli/busy_watch.h"
 #include "tools/cli/common_flags.h"
 #include "tools/cli/memory_limits.h"
@@ -33,7 +34,7 @@ std::unique_ptr<Backend> open_backend(const CommonFlags& flags, BackendOptions o
   options.memory = memory_limits(flags.device_memory, flags.host_memory);
   options.segment_seconds = flags.segment_seconds;
   options.shares = flags.shares;
-  if (!flags.shares.empty() && flags.device.find(',') == std::string::npos)
+  if (!flags.shares.empty() && devices_of(flags.device).size() == 1)
     throw UsageError("--tensor-split shares a model between several devices, as --device 0,1 names them");
   if (!flags.profile.empty()) options.profile = options.profile_details = true;
   if (!flags.quiet) options.note_layers = [](const std::string& line) { say("{}", line); };

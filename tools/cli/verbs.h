@@ -9,7 +9,9 @@
 namespace vkformer {
 
 // Flags that several verbs have.
-void add_common_flags(CLI::App& command, CommonFlags& flags);
+/// -d and what goes with it, of a verb for which several devices may share a model.
+void add_device_flags(CLI::App& command, CommonFlags& flags);
+void add_common_flags(CLI::App& command, CommonFlags& flags, bool several_devices = true);
 void add_profile_flag(CLI::App& command, CommonFlags& flags);
 /// --device-memory, --host-memory.
 void add_memory_flags(CLI::App& command, CommonFlags& flags);

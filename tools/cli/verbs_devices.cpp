@@ -131,7 +131,7 @@ void add_bench(CLI::App& app) {
   add_facts_flag(*command, flags->common);
   add_memory_flags(*command, flags->common);
   add_segment_flag(*command, flags->common);
-  command->add_option("-d,--device", flags->common.device, "device number or part of its name");
+  add_device_flags(*command, flags->common);
   add_profile_flag(*command, flags->common);
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command

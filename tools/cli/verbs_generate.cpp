@@ -252,7 +252,7 @@ void add_answer_flags(CLI::App& command, ChatFlags& flags) {
 void add_answering(CLI::App& command, ChatFlags& flags, const char* quiet) {
   flags.answers = true;
   add_memory_flags(command, flags.common);
-  command.add_option("-d,--device", flags.common.device, "device number or part of its name, or 'reference'");
+  add_device_flags(command, flags.common);
   command.add_flag("-q,--quiet", flags.common.quiet, quiet);
   add_segment_flag(command, flags.common);
   add_tuning_flag(command, flags.common);

@@ -157,7 +157,7 @@ void add_logits_verb(CLI::App& app) {
   CLI::App* command = app.add_subcommand("logits", "write a model's logits of a text or of given ids to a file");
   add_tuning_flag(*command, flags->common);
   add_memory_flags(*command, flags->common);
-  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  add_device_flags(*command, flags->common);
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   CLI::Option* text = command->add_option("-p,--prompt", flags->text, "one text, instead of ids; -: standard input");
@@ -224,7 +224,7 @@ void add_info(CLI::App& app) {
       app.add_subcommand("info", "say what a model is, whether it runs here, and what memory that takes");
   add_tuning_flag(*command, flags->common);
   add_memory_flags(*command, flags->common);
-  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  add_device_flags(*command, flags->common);
   add_facts_flag(*command, flags->common);
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
@@ -260,7 +260,7 @@ void add_attention(CLI::App& app) {
       "attention", "show which words look at which, in every layer and head\n: one HTML file that needs no network");
   add_tuning_flag(*command, flags->common);
   add_memory_flags(*command, flags->common);
-  command->add_option("-d,--device", flags->common.device, "device number or part of its name, or 'reference'");
+  add_device_flags(*command, flags->common);
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("model", flags->model, "model folder, run folder or .gguf")->required();
   command->add_option("-p,--prompt", flags->text, "the text, of an encoder-decoder the source")->required();

@@ -27,7 +27,7 @@ void add_evaluate_verb(CLI::App& app) {
       "evaluate",
       "say how well a model does its job on files that it was not trained on\n: its loss on all of them and, by their "
       "kind, BLEU and chrF, accuracy and F1, F1 of entities, exact match, word errors");
-  add_common_flags(*command, flags->common);
+  add_common_flags(*command, flags->common, false);
   command->add_option("model", flags->model, "run folder, RUN/best, model folder or adapter")->required();
   command->add_option("--from", flags->from, "an adapter's model, where it is not the folder that the adapter names")
       ->type_name("FOLDER");
@@ -53,7 +53,7 @@ void add_train_verb(CLI::App& app) {
       "classifier "
       "on rows, a tagger of words, or what finds answers in texts; or pre-train an encoder, XLNet or "
       "T5 on a text");
-  add_common_flags(*command, flags->common);
+  add_common_flags(*command, flags->common, false);
   add_tune_flag(*command, flags->common);
   command->add_option("config", flags->config,
                       "the model: a Hugging Face config.json (vocab_size comes from the text)");

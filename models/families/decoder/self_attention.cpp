@@ -7,6 +7,7 @@
 #include "models/families/decoder/rotary_tables.h"
 #include "shaders/head_norm/head_norm.h"
 #include "shaders/reshape/reshape.h"
+#include "shaders/rows/rows.h"
 #include "shaders/slice/slice.h"
 
 namespace vkformer {
@@ -48,7 +49,8 @@ class SelfAttention {
     if (layer_.kv_layer < 0)
       all_seen[index] =
           layers_.in_cache({{y, heads * D}, {y, (heads + kv_heads) * D}}, options, fmt::format("cache.{}", index));
-    const KeysValues& seen = all_seen.at(layer_.kv_layer < 0 ? index : layer_.kv_layer);
+    KeysValues seen = all_seen.at(layer_.kv_layer < 0 ? index : layer_.kv_layer);
+    if (!options.causal && options.mask) seen = first_keys(seen, layers_.graph().shape(options.mask)[2]);
     Value attended = layers_.attend({y, 0}, seen, options, decoder_.attention_dropout);
     if (gate) attended = gated_unit(layers_.graph(), Gate::sigmoid, gate, attended);
     return layers_.linear(attended, join_names(name_, decoder_.attention_output), decoder_.width,
@@ -59,6 +61,19 @@ class SelfAttention {
   }
 
  private:
+  /// Of a cache of one text.
+  KeysValues first_keys(const KeysValues& all, int64_t count) {
+    const auto part = [&](Value cache) {
+      Graph& graph = layers_.graph();
+      if (graph.shape(cache)[1] == count) return cache;
+      return reshape(graph, rows(graph, cache, 0, count), {1, count, graph.shape(cache)[2]});
+    };
+    KeysValues first = all;
+    first.k.value = part(all.k.value);
+    first.v.value = all.v.value == all.k.value ? first.k.value : part(all.v.value);
+    return first;
+  }
+
   /// Of queries, keys and values side by side, or of queries alone.
   Value norm_queries(Value projected) {
     if (decoder_.query_norms == Decoder::QueryNorms::none) return projected;

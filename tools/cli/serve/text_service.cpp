@@ -131,6 +131,10 @@ std::string TextService::rendered(const TextRequest& request) const {
   conversation.variables.update(request.template_variables);
   std::string prompt = setup_->chat_template.render(conversation).text;
   if (request.begun.empty()) return prompt;
+  check(
+      request.grammar.empty() && !request.must_call,
+      "the last message is the assistant's, and an answer that goes on with it can't be held to a form or a call; send "
+      "\"continue_final_message\": false");
   const auto parts = AnswerText::parts_of(tokenizer_, tokenizer_.encode_as_it_is(prompt), marks_);
   check(!parts || parts->part() == AnswerPart::answer,
         "the last message is the assistant's, but this model's answers begin with thoughts, or a channel, before they "
@@ -179,8 +183,14 @@ std::vector<TextTask> TextService::tasks_of(const TextRequest& request) {
         "the model marks calls of tools by special tokens, which it can't be held to; take tool_choice \"auto\"");
   std::vector<std::vector<int32_t>> prompts;
   std::vector<SeenPictures::Shown> pictures;
-  for (const auto& [bytes, name] : request.pictures)
+  int64_t shown = 0;
+  for (const auto& [bytes, name] : request.pictures) {
     pictures.push_back(sight_.show(std::as_bytes(std::span(bytes)), name));
+    shown += SeenPictures::positions_of(pictures.back());
+    check(shown < slots_.capacity(),
+          "the pictures up to {} take {} positions, the context has {}; send fewer, or smaller ones", name, shown,
+          slots_.capacity());
+  }
   if (request.chat()) prompts.push_back(sight_.encoded(rendered(request), pictures));
   for (const auto& [text, ids] : request.prompts) {
     for (const int32_t id : ids) check(id < vocabulary_, "token {} is outside the vocabulary of {}", id, vocabulary_);

@@ -183,7 +183,7 @@ void TextSlots::run_prompt(Slot& slot) try {
   if (task.scored_prompt) return score_prompt(slot, most);
   const bool first = slot.run == 0;
   if (first) slot.run = slot.session.kept(task.prompt);
-  slot.run = std::min(task.prompt.size(), slot.run + most);
+  slot.run = slot.generator.cut(task.prompt, std::min(task.prompt.size(), slot.run + most), true);
   const std::vector<float> logits = slot.session.begin(std::span(task.prompt).first(slot.run));
   if (first) slot.end.reused_tokens = slot.session.reused();
   if (slot.run < task.prompt.size()) return;
