@@ -2,6 +2,7 @@
 
 #include "runtime/passes/rewrite.h"
 #include "shaders/cross_entropy/cross_entropy.h"
+#include "shaders/log_likelihood/log_likelihood.h"
 #include "shaders/matmul/matmul.h"
 #include "shaders/resize_rows/resize_rows.h"
 
@@ -29,7 +30,8 @@ std::vector<bool> logits_of(const Graph& graph) {
   for (const Node& node : graph.nodes())
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (node.inputs[i])
-        (is_cross_entropy(node) && i == 0 ? read : read_otherwise)[static_cast<size_t>(node.inputs[i].id)] = true;
+        ((is_cross_entropy(node) || is_log_likelihood(node)) && i == 0 ? read : read_otherwise)[static_cast<size_t>(
+            node.inputs[i].id)] = true;
   for (Value output : graph.outputs()) read_otherwise[static_cast<size_t>(output.id)] = true;
   for (size_t i = 0; i < read.size(); ++i) read[i] = read[i] && !read_otherwise[i];
   return read;

@@ -37,13 +37,14 @@ struct CrossEntropyBackwardArgs {
   Floats logits;       // [rows, C]
   Ints targets;        // [rows]
   Floats log_sum_exp;  // [rows]
-  Floats count;        // [1]
-  Floats upstream;     // [1]
+  Floats count;        // [1], unless there are positions
+  Floats upstream;     // [1], or [rows / positions]
   Floats dlogits;      // [rows, C], zero behind the classes
   Rows rows;
   int classes;  // V
   int ignore_index;
   float label_smoothing;
+  uint positions;  // rows that share an upstream; 0: all do
 };
 
 // cross_entropy_backward_flat. Specialization constant 1: C.
@@ -51,13 +52,14 @@ struct CrossEntropyBackwardFlatArgs {
   RealQuads logits;    // [rows, C]
   Ints targets;        // [rows]
   Floats log_sum_exp;  // [rows]
-  Floats count;        // [1]
-  Floats upstream;     // [1]
+  Floats count;        // [1], unless there are positions
+  Floats upstream;     // [1], or [rows / positions]
   RealQuads dlogits;   // [rows, C], zero behind the classes
   Stream stream;
   int classes;  // V
   int ignore_index;
   float label_smoothing;
+  uint positions;  // rows that share an upstream; 0: all do
 };
 
 #ifndef __cplusplus

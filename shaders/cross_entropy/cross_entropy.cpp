@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "shaders/common/rows.h"
-#include "shaders/common/stream.h"
 #include "shaders/cross_entropy/cross_entropy.args.h"
+#include "shaders/cross_entropy/row_losses.h"
 
 namespace vkformer {
 
@@ -13,50 +13,10 @@ namespace {
 
 extern const Op cross_entropy_backward_op;
 
-void check_inputs(const Node& node) {
-  const Shape &logits = node.in(0), &targets = node.in(1);
-  check(logits.rank() >= 1 && logits.columns() >= 1, "[{}] logits is {}, needs [.., V]", node.op->name,
-        logits.to_string());
-  check(node.input_types[0].dtype != DType::i32, "[{}] logits is i32, it must have floats", node.op->name);
-  if (const int64_t first = node.integer(first_row); first >= 0) {
-    check(logits.rank() == 2 && first % 4 == 0 && first + logits.rows() <= targets.elements(),
-          "[{}] logits {} from row {} on, targets is {}", node.op->name, logits.to_string(), first,
-          targets.to_string());
-  } else {
-    const auto leading = logits.dimensions().first(static_cast<size_t>(logits.rank() - 1));
-    check(std::ranges::equal(leading, targets.dimensions()), "[{}] targets is {}, logits is {}", node.op->name,
-          targets.to_string(), logits.to_string());
-  }
-  check(node.input_types[1].dtype == DType::i32, "[{}] targets must be i32", node.op->name);
-  const int64_t classes = node.integer("classes");
-  check(classes >= 1 && classes <= logits.columns(), "[{}] {} classes, logits is {}", node.op->name, classes,
-        logits.to_string());
-  const double smoothing = node.number("label_smoothing");
-  check(smoothing >= 0 && smoothing <= 1, "[{}] label_smoothing is {}, needs 0 to 1", node.op->name, smoothing);
-}
-
-float label_smoothing(const Node& node) { return static_cast<float>(node.number("label_smoothing")); }
-
-int ignore_index(const Node& node) { return static_cast<int>(node.integer("ignore_index")); }
-
-int classes_of(const Node& node) { return static_cast<int>(node.integer("classes")); }
-
-/// The first target that the logits are of.
-int64_t first_of(const Node& node) { return std::max<int64_t>(0, node.integer(first_row)); }
-
-uint64_t targets_of(const Recorder& recorder, const Node& node) {
-  return recorder.address(node.inputs[1]) + static_cast<uint64_t>(first_of(node) * size_of(DType::i32));
-}
-
-/// Of the reference: whether a row of that target takes part.
-bool counts(const Node& node, double target) {
-  return target >= 0 && target < classes_of(node) && target != node.number("ignore_index");
-}
-
 // --- cross_entropy: logits, targets -> loss, log_sum_exp, count ---
 
 Types infer(const Node& node) {
-  check_inputs(node);
+  check_loss_inputs(node);
   return {{Shape{1}}, {Shape{node.in(0).rows()}}, {Shape{1}}};
 }
 
@@ -69,26 +29,11 @@ int64_t scratch(const Node& node, const DeviceFacts&, std::string_view) {
 }
 
 void record(Recorder& recorder, const Node& node) {
-  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
-  const Region logits = recorder.region(node.inputs[0]), targets = recorder.region(node.inputs[1]);
-  const int64_t all = node.in(1).elements();
-  const Region loss = recorder.region(node.outputs[0]), log_sum_exp = recorder.region(node.outputs[1]);
-  const Region count = recorder.region(node.outputs[2]);
+  const int64_t rows = node.in(0).rows(), all = node.in(1).elements();
+  const Region targets = recorder.region(node.inputs[1]);
+  const Region loss = recorder.region(node.outputs[0]), count = recorder.region(node.outputs[2]);
   const Region row_loss = recorder.scratch_region(0, static_cast<uint64_t>(rows * size_of(DType::f32)));
-
-  const Rows shared = share_rows(recorder.device(), rows, columns);
-  Launch launch = row_launch(recorder, "cross_entropy", RowUse::stream, shared, columns, {logits.address},
-                             {label_smoothing(node) != 0});
-  launch.writes = {log_sum_exp, row_loss};
-  recorder.dispatch(launch, CrossEntropyArgs{.logits = logits.address,
-                                             .targets = targets_of(recorder, node),
-                                             .log_sum_exp = log_sum_exp.address,
-                                             .row_loss = row_loss.address,
-                                             .rows = shared,
-                                             .classes = classes_of(node),
-                                             .ignore_index = ignore_index(node),
-                                             .has_log_sum_exp = log_sum_exp.address != 0,
-                                             .label_smoothing = label_smoothing(node)});
+  record_row_losses(recorder, node, recorder.region(node.outputs[1]), row_loss);
   if (!loss.address && !count.address) return;
 
   Launch mean = row_launch(recorder, "cross_entropy_mean", RowUse::stream, {.count = 1, .per_group = 1}, all, {});
@@ -101,11 +46,11 @@ void record(Recorder& recorder, const Node& node) {
                                                .row_loss = row_loss.address,
                                                .loss = loss.address,
                                                .count = count.address,
-                                               .first = static_cast<uint>(first_of(node)),
+                                               .first = static_cast<uint>(first_target(node)),
                                                .rows = static_cast<uint>(rows),
                                                .all = static_cast<uint>(all),
-                                               .classes = classes_of(node),
-                                               .ignore_index = ignore_index(node),
+                                               .classes = loss_classes(node),
+                                               .ignore_index = ignored_index(node),
                                                .outputs = (loss.address ? 1u : 0u) | (count.address ? 2u : 0u)});
 }
 
@@ -119,18 +64,15 @@ Values gradient(Graph& graph, const Node& node, std::span<const Value> upstream)
 }
 
 void reference(const Node& node, Inputs in, Outputs out) {
-  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns(), classes = classes_of(node);
+  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns(), classes = loss_classes(node);
   const double smoothing = node.number("label_smoothing");
   const HostTensor& targets = *in[1];
-  for (int64_t t = 0; t < targets.type.elements(); ++t) out[2][0] += counts(node, targets[t]) ? 1 : 0;
+  for (int64_t t = 0; t < targets.type.elements(); ++t) out[2][0] += is_counted(node, targets[t]) ? 1 : 0;
   for (int64_t r = 0; r < rows; ++r) {
-    const double target = targets[first_of(node) + r];
+    const double target = targets[first_target(node) + r];
     const double* logits = in[0]->data.data() + r * columns;
-    const double peak = *std::max_element(logits, logits + classes);
-    double sum = 0;
-    for (int64_t c = 0; c < classes; ++c) sum += std::exp(logits[c] - peak);
-    out[1][r] = peak + std::log(sum);
-    if (!counts(node, target)) continue;
+    out[1][r] = log_sum_exp_of(logits, classes);
+    if (!is_counted(node, target)) continue;
     out[0][0] += (1 - smoothing) * (out[1][r] - logits[static_cast<int64_t>(target)]);
     for (int64_t c = 0; c < classes; ++c)
       out[0][0] += smoothing / static_cast<double>(classes) * (out[1][r] - logits[c]);
@@ -187,7 +129,7 @@ Cost cost(const Node& node) {
 // --- cross_entropy_backward: logits, targets, log_sum_exp, count, upstream -> dlogits ---
 
 Types infer_backward(const Node& node) {
-  check_inputs(node);
+  check_loss_inputs(node);
   check(node.in(2) == Shape{node.in(0).rows()}, "[cross_entropy_backward] log_sum_exp is {}, logits is {}",
         node.in(2).to_string(), node.in(0).to_string());
   check(node.in(3).elements() == 1 && node.in(4).elements() == 1,
@@ -196,50 +138,17 @@ Types infer_backward(const Node& node) {
   return {node.input_types[0]};
 }
 
-std::vector<std::string_view> candidates_backward(const Node& node, const DeviceFacts& facts) {
-  if (is_half(node.input_types[0].dtype)) return typed_stream_candidates(node, facts);
-  return row_candidates(facts, node.in(0).columns(), RowUse::move);
-}
-
 void record_backward(Recorder& recorder, const Node& node) {
-  const int64_t rows = node.in(0).rows(), columns = node.in(0).columns();
   const auto in = [&](size_t i) { return recorder.address(node.inputs[i]); };
-  const uint64_t targets = targets_of(recorder, node), dlogits = recorder.address(node.outputs[0]);
-  if (is_half(node.input_types[0].dtype)) {
-    const Stream stream = stream_over(recorder.device(), rows * columns);
-    recorder.dispatch(stream_launch(recorder, "cross_entropy_backward_flat", stream, {static_cast<uint32_t>(columns)}),
-                      CrossEntropyBackwardFlatArgs{.logits = in(0),
-                                                   .targets = targets,
-                                                   .log_sum_exp = in(2),
-                                                   .count = in(3),
-                                                   .upstream = in(4),
-                                                   .dlogits = dlogits,
-                                                   .stream = stream,
-                                                   .classes = classes_of(node),
-                                                   .ignore_index = ignore_index(node),
-                                                   .label_smoothing = label_smoothing(node)});
-    return;
-  }
-  const Rows shared = share_rows(recorder.device(), rows, columns);
-  recorder.dispatch(row_launch(recorder, "cross_entropy_backward", RowUse::move, shared, columns, {in(0), dlogits}),
-                    CrossEntropyBackwardArgs{.logits = in(0),
-                                             .targets = targets,
-                                             .log_sum_exp = in(2),
-                                             .count = in(3),
-                                             .upstream = in(4),
-                                             .dlogits = dlogits,
-                                             .rows = shared,
-                                             .classes = classes_of(node),
-                                             .ignore_index = ignore_index(node),
-                                             .label_smoothing = label_smoothing(node)});
+  record_logits_gradient(recorder, node, {.upstream = in(4), .count = in(3)});
 }
 
 void reference_backward(const Node& node, Inputs in, Outputs out) {
-  const int64_t columns = node.in(0).columns(), classes = classes_of(node);
+  const int64_t columns = node.in(0).columns(), classes = loss_classes(node);
   const double smoothing = node.number("label_smoothing");
   for (int64_t r = 0; r < node.in(0).rows(); ++r) {
-    const double target = (*in[1])[first_of(node) + r];
-    const bool counted = counts(node, target);
+    const double target = (*in[1])[first_target(node) + r];
+    const bool counted = is_counted(node, target);
     for (int64_t c = 0; c < classes; ++c) {
       const double p = std::exp((*in[0])[r * columns + c] - (*in[2])[r]);
       const double one_hot = static_cast<double>(c) == target ? 1 : 0;
@@ -289,7 +198,7 @@ const Op cross_entropy_backward_op = {.name = "cross_entropy_backward",
                                       .reference = reference_backward,
                                       .cases = cases_backward,
                                       .cost = cost_backward,
-                                      .candidates = candidates_backward,
+                                      .candidates = logits_gradient_candidates,
                                       .room = row_room,
                                       .half_inputs = 0b1,
                                       .in_place = true};

@@ -2,7 +2,8 @@
 // variant workgroup:
 // variant workgroup_int64: -DINT64
 // dlogits = (exp(logits - log_sum_exp) - (1 - s) [column is the target] - s / V) * upstream / count, zero in ignored
-// rows and behind the classes, with s the label smoothing. May run in place: an invocation reads only the logits it overwrites.
+// rows and behind the classes, with s the label smoothing; of log_likelihood scaled by its sequence's -upstream. May run
+// in place: an invocation reads only the logits it overwrites.
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/common/rows.glsl"
 #include "shaders/cross_entropy/cross_entropy.args.h"
@@ -29,11 +30,12 @@ void take_row(uint row) {
   target = args.targets.v[row];
   counted = counts(target, args.classes, args.ignore_index);
   log_sum_exp = args.log_sum_exp.v[row];
+  if (args.positions > 0) scale = -args.upstream.v[row / args.positions];
   WALK(take)
 }
 
 void main() {
-  scale = args.upstream.v[0] / args.count.v[0];
+  if (args.positions == 0) scale = args.upstream.v[0] / args.count.v[0];
   target_part = 1.0 - args.label_smoothing;
   shared_part = args.label_smoothing / float(args.classes);
   ROW_LOOP(take_row)

@@ -25,6 +25,7 @@ Row row_at(uint row) {
   const int target = args.targets.v[row];
   const bool counted = counts(target, args.classes, args.ignore_index);
   const uint start = row * COLUMNS;
+  if (args.positions > 0) scale = -args.upstream.v[row / args.positions];
   return Row(start + args.classes, counted ? start + uint(target) : 0xffffffffu, args.log_sum_exp.v[row],
              counted ? scale : 0.0);
 }
@@ -53,7 +54,7 @@ void process(uint i, bool whole) {
 }
 
 void main() {
-  scale = args.upstream.v[0] / args.count.v[0];
+  if (args.positions == 0) scale = args.upstream.v[0] / args.count.v[0];
   target_part = 1.0 - args.label_smoothing;
   shared_part = args.label_smoothing / float(args.classes);
   STREAM(process)
