@@ -173,6 +173,8 @@ struct Model {
   bool query_stream = false;                   ///< batches may have predictions (XLNet's language model)
   std::vector<std::string> dropout_keys = {};  ///< of the config: all probabilities of dropout
   double label_smoothing = 0;                  ///< of the training loss
+  /// Above 0: it learns which of two texts is preferred, and this is DPO's beta (see training_graph.h).
+  double preference_beta = 0;
   std::vector<ConstantSpec> constants = {};
   /// Encoder-decoder only: pass.source -> memory [sources, S, C].
   std::function<Value(Graph&, const Pass&)> encode = {};

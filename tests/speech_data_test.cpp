@@ -53,9 +53,9 @@ TEST_CASE("batches of recordings have their frames and what the decoder reads an
   const DataBatch batch = data.validation_batch(0, data.validation_batches());
   CHECK(batch.values("ids") == std::vector<int32_t>{2, 7, 1, 1, 2, 8, 8, 1, 2, 9, 9, 9});
   CHECK(batch.values("targets") == std::vector<int32_t>{7, 7, -100, -100, 8, 8, 8, -100, 9, 9, 9, 9});
-  REQUIRE(batch.frames.size() == 3 * 100 * 8);
+  REQUIRE(batch.floats.at(0).second.size() == 3 * 100 * 8);
   const auto second = log_mel(read_audio(examples.recordings[1], 16000), mel);
-  CHECK(std::equal(second.begin(), second.end(), batch.frames.begin() + 800));
+  CHECK(std::equal(second.begin(), second.end(), batch.floats.at(0).second.begin() + 800));
   CHECK(batch.tokens == 9);
   write_sound(examples.recordings[0], 1.5);
   const SpeechData longer(examples, {}, {.batches = {.positions = 64}, .source_positions = 50, .mel = mel});

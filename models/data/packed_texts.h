@@ -2,15 +2,10 @@
 // Texts of unlike lengths side by side in rows of one length, as training data of a causal model: positions count anew
 // in each text, and none sees another.
 
+#include "models/data/learned_text.h"
 #include "models/data/training_data.h"
 
 namespace vkformer {
-
-/// Token ids, and which of them are learned. The first one never is: nothing comes before it.
-struct LearnedText {
-  std::vector<int32_t> ids;
-  std::vector<uint8_t> learned;
-};
 
 /// Which texts share a row: the longest first, each in the fullest row that has room (best fit decreasing). Texts of
 /// one length come in the order given. `lengths` are at most `row`.

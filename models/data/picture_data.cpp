@@ -38,14 +38,15 @@ DataBatch PictureData::assemble(const BatchShape& shape, Split split, std::span<
   const PictureExamples& from = split == Split::training ? training_ : validation_;
   const auto each = static_cast<size_t>(picture_.positions() * picture_.columns());
   std::vector<int32_t> targets(static_cast<size_t>(shape.rows), ignored_target);
-  DataBatch batch{.shape = shape, .frames = std::vector<float>(static_cast<size_t>(shape.rows) * each)};
+  std::vector<float> pixels(static_cast<size_t>(shape.rows) * each);
+  DataBatch batch{.shape = shape};
   for (size_t row = 0; row < examples.size(); ++row) {
     targets[row] = from.classes[examples[row]];
-    std::ranges::copy(patches_in(from.files[examples[row]]),
-                      batch.frames.begin() + static_cast<std::ptrdiff_t>(row * each));
+    std::ranges::copy(patches_in(from.files[examples[row]]), pixels.begin() + static_cast<std::ptrdiff_t>(row * each));
     batch.tokens += picture_.positions();
   }
   batch.inputs = {{"targets", std::move(targets)}};
+  batch.floats = {{"source", std::move(pixels)}};
   return batch;
 }
 

@@ -29,17 +29,27 @@ PromptRow row_of(const JsonObject& object, const std::string& line) {
 
 }  // namespace
 
-PromptRows read_prompt_rows(std::string_view content, const std::string& name) {
+void for_rows_of_prompts(
+    std::string_view content, const std::string& name,
+    const std::function<void(const std::string& line, const std::string& place, size_t number)>& take) {
   const std::string kind = std::filesystem::path(name).extension().string();
   check(kind == ".jsonl" || kind == ".ndjson", "{}: rows of prompts are JSON lines, a file that ends in .jsonl", name);
   const std::vector<std::string> lines = split_lines(content, name);
-  PromptRows rows{.name = name};
+  bool any = false;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].find_first_not_of(" \t\r") == std::string::npos) continue;
-    rows.rows.push_back(row_of(JsonObject::parse(lines[i], fmt::format("{}:{}", name, i + 1)), lines[i]));
-    rows.rows.back().line = i + 1;
+    take(lines[i], fmt::format("{}:{}", name, i + 1), i + 1);
+    any = true;
   }
-  check(!rows.rows.empty(), "{} has no rows", name);
+  check(any, "{} has no rows", name);
+}
+
+PromptRows read_prompt_rows(std::string_view content, const std::string& name) {
+  PromptRows rows{.name = name, .rows = {}};
+  for_rows_of_prompts(content, name, [&](const std::string& line, const std::string& place, size_t number) {
+    rows.rows.push_back(row_of(JsonObject::parse(line, place), line));
+    rows.rows.back().line = number;
+  });
   return rows;
 }
 

@@ -6,6 +6,7 @@
 //   {"messages": [{"role": "user", "content": ".."}, ..]}    it learns what the assistant says; "tools" may go with it
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -30,6 +31,12 @@ struct PromptRows {
   std::string name;  ///< what errors call the file
   std::vector<PromptRow> rows;
 };
+
+/// Calls take(line, place, number) for each line of JSON that is not empty, which is number 1, 2, .. of the file and
+/// which errors call `place`. Throws Error for a file that is none of JSON lines, or has no rows.
+void for_rows_of_prompts(
+    std::string_view content, const std::string& name,
+    const std::function<void(const std::string& line, const std::string& place, size_t number)>& take);
 
 /// The rows of a file's content; empty lines are left out, other keys ignored. Throws Error naming file and line.
 PromptRows read_prompt_rows(std::string_view content, const std::string& name);

@@ -46,7 +46,8 @@ DataBatch SpeechData::assemble(const BatchShape& shape, Split split, std::span<c
   const auto size = static_cast<size_t>(shape.rows * shape.positions);
   const auto window = static_cast<size_t>(settings_.mel.frames() * settings_.mel.mels);
   std::vector<int32_t> ids(size, settings_.padding), targets(size, ignored_target);
-  DataBatch batch{.shape = shape, .frames = std::vector<float>(static_cast<size_t>(shape.rows) * window)};
+  std::vector<float> frames(static_cast<size_t>(shape.rows) * window);
+  DataBatch batch{.shape = shape};
   for (size_t row = 0; row < examples.size(); ++row) {
     const auto first = static_cast<std::ptrdiff_t>(row) * shape.positions;
     const std::vector<int32_t>& target = from.targets[examples[row]];
@@ -55,10 +56,11 @@ DataBatch SpeechData::assemble(const BatchShape& shape, Split split, std::span<c
     ids[static_cast<size_t>(first)] = settings_.decoder_start;
     std::copy(target.begin(), target.end() - 1, ids.begin() + first + 1);
     std::ranges::copy(frames_of(from.recordings[examples[row]]),
-                      batch.frames.begin() + static_cast<std::ptrdiff_t>(row * window));
+                      frames.begin() + static_cast<std::ptrdiff_t>(row * window));
     batch.tokens += std::ssize(target);
   }
   batch.inputs = {{"ids", std::move(ids)}, {"targets", std::move(targets)}};
+  batch.floats = {{"source", std::move(frames)}};
   return batch;
 }
 

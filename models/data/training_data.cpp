@@ -9,7 +9,7 @@ namespace vkformer {
 TrainingBatch DataBatch::view() const {
   TrainingBatch batch{.shape = shape, .feed = {}};
   for (const auto& [name, values] : inputs) batch.feed.emplace_back(name, values);
-  if (!frames.empty()) batch.feed.emplace_back("source", frames);
+  for (const auto& [name, values] : floats) batch.feed.emplace_back(name, values);
   return batch;
 }
 

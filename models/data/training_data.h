@@ -12,9 +12,9 @@ namespace vkformer {
 /// A batch with its values.
 struct DataBatch {
   BatchShape shape;
-  std::vector<std::pair<std::string, std::vector<int32_t>>> inputs;  ///< by the names of add_inputs(), and "targets"
-  int64_t tokens = 0;                                                ///< that are not padding
-  std::vector<float> frames = {};                                    ///< "source", where that is sound
+  std::vector<std::pair<std::string, std::vector<int32_t>>> inputs;     ///< by the names of add_inputs(), and "targets"
+  int64_t tokens = 0;                                                   ///< that are not padding
+  std::vector<std::pair<std::string, std::vector<float>>> floats = {};  ///< the same of floats: "source" that is sound
 
   /// Valid while this object is.
   TrainingBatch view() const;

@@ -31,6 +31,8 @@ struct SettingBounds {
 /// Peak learning rates where nobody says one, for a trained model and for an adapter: those of transformers' Trainer
 /// and of PEFT's examples.
 inline constexpr double fine_tuning_rate = 5e-5, lora_rate = 1e-4;
+/// The same for preferences: TRL's, and ten times that, as its guide has it.
+inline constexpr double preference_rate = 1e-6, preference_lora_rate = 1e-5;
 
 struct TrainSettings {
   int64_t accumulate = 1;  ///< micro-batches of one iteration

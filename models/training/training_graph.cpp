@@ -2,6 +2,7 @@
 
 #include "models/adapters/lora.h"
 #include "models/stored_weights.h"
+#include "models/training/training_batch.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
 #include "runtime/passes/loss_chunks.h"
@@ -9,8 +10,10 @@
 #include "shaders/accumulate/accumulate.h"
 #include "shaders/adamw/adamw.h"
 #include "shaders/cross_entropy/cross_entropy.h"
+#include "shaders/elementwise/elementwise.h"
 #include "shaders/global_norm/global_norm.h"
 #include "shaders/join/join.h"
+#include "shaders/log_likelihood/log_likelihood.h"
 #include "shaders/moving_average/moving_average.h"
 #include "shaders/reshape/reshape.h"
 #include "shaders/slice/slice.h"
@@ -31,6 +34,25 @@ struct Loss {
   int64_t classes;
 };
 
+Value add_log_likelihoods(Graph& graph, const Model& model, const Pass& pass) {
+  const Value logits = add_logits(graph, model, pass);
+  const Shape& shape = graph.shape(logits);
+  return log_likelihood(graph, logits, graph.input("labels", {shape[0], shape[1]}, DType::i32), ignored_target);
+}
+
+Loss add_preference_loss(Graph& graph, const Model& model, const Pass& pass, double label_smoothing) {
+  const Value likelihoods = add_log_likelihoods(graph, model, pass);
+  const int64_t rows = graph.shape(likelihoods).elements();
+  check(rows % 2 == 0, "a batch of {} rows is no batch of pairs", rows);
+  const Value reference = graph.input("reference", {rows});
+  const Value gained = add(graph, likelihoods, scale(graph, reference, -1));
+  const Value rewards = reshape(graph, scale(graph, gained, model.preference_beta), {rows / 2, 2});
+  const Value loss =
+      cross_entropy(graph, rewards, graph.input("targets", {rows / 2}, DType::i32), label_smoothing, ignored_target);
+  graph.mark_output(loss, "loss");
+  return {loss, 2};
+}
+
 Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_smoothing) {
   check(model.task != Task::score,
         "this {} model tells how far each of its labels holds, which is not trained; train --labels makes a classifier "
@@ -41,6 +63,7 @@ Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_s
         model.family);
   check(model.task != Task::vector && model.task != Task::match,
         "this {} model gives vectors, which are not trained; ViT's, DeiT's and DINOv2's classifiers are", model.family);
+  if (model.preference_beta > 0) return add_preference_loss(graph, model, pass, label_smoothing);
   Value logits = add_logits(graph, model, pass);
   // The classes of an answer's ends are the positions.
   if (model.task == Task::answer) logits = swap_axes(graph, logits, 1);
@@ -115,6 +138,12 @@ Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedP
   if (classes != nullptr) *classes = loss.classes;
   graph = with_precision(completed(std::move(graph), model), precision);
   return precision.most_logits > 0 ? with_loss_in_chunks(graph, precision.most_logits).graph : graph;
+}
+
+Graph build_log_likelihoods(const Model& model, const BatchShape& shape, const MixedPrecision& precision) {
+  Graph graph;
+  graph.mark_output(add_log_likelihoods(graph, model, add_inputs(graph, model, shape)), "log_likelihoods");
+  return with_precision(completed(std::move(graph), model), precision);
 }
 
 std::vector<std::string_view> state_names(const TrainSettings& settings) {

@@ -19,6 +19,15 @@ struct TrainingGraph {
   int64_t classes = 0;                 ///< targets lie below
 };
 
+/// The loss is the mean of the cross-entropies of logits and "targets". Of a causal model with a `preference_beta` it
+/// is that of direct preference optimisation (Rafailov et al. 2023): rows 2 i and 2 i + 1 are the preferred and the
+/// other text of pair i, and with log p the sum of the log-likelihoods of a row's "labels" i32 [B, T] and r what
+/// "reference" [B] has of the model that the training began with,
+///
+///   loss = mean over pairs of -log sigmoid(beta ((log p - r)[2 i] - (log p - r)[2 i + 1])),
+///
+/// the cross-entropy of rewards beta (log p - r) [B / 2, 2] and "targets" i32 [B / 2], of 0, or -100 for no pair.
+///
 /// Inputs: those of add_inputs(), "targets" i32 (the logits' shape without its last dimension; of an answer [B, 2]),
 /// "seed" i32 [2], "loss_gradient" [1]: what this batch's mean counts for in the loss that is differentiated (1 if it
 /// is all of it).
@@ -28,6 +37,9 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
 /// `classes`: gets the number that targets lie below.
 Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision = {},
                        int64_t* classes = nullptr);
+
+/// Output "log_likelihoods" [B]: of the "labels" i32 [B, T] of each row, those of -100 ignored, by a causal model.
+Graph build_log_likelihoods(const Model& model, const BatchShape& shape, const MixedPrecision& precision = {});
 
 /// Name of the moving average of the parameters, see add_parameter_blocks().
 inline constexpr std::string_view average_name = "average";

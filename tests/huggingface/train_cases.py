@@ -7,6 +7,7 @@
 """
 
 import argparse
+import copy
 import json
 import pathlib
 import sys
@@ -57,6 +58,25 @@ def texts_of(batch):
                 yield {"ids": ids[None, first:last], "targets": targets[None, first:last]}
 
 
+def likelihoods_of(model, batch):
+    """Of each row's labels."""
+    with precision(torch.float64):
+        logits = model(input_ids=batch["ids"]).logits
+    found = logits.log_softmax(-1).gather(-1, batch["labels"].clamp(min=0)[..., None])[..., 0]
+    return (found * (batch["labels"] >= 0)).sum(-1)
+
+
+def preference_loss(model, reference, batch, settings):
+    """Rafailov et al. 2023, equation 7, summed over pairs; a label is wrong with half of label_smoothing
+    (TRL's label_smoothing: Mitchell's conservative DPO)."""
+    with torch.no_grad():
+        before = likelihoods_of(reference, batch)
+    rewards = settings["beta"] * (likelihoods_of(model, batch) - before).view(-1, 2)
+    margin = (rewards[:, 0] - rewards[:, 1])[batch["targets"] >= 0]
+    wrong = settings["label_smoothing"] / 2
+    return -((1 - wrong) * F.logsigmoid(margin) + wrong * F.logsigmoid(-margin)).sum()
+
+
 def losses_of(folder, name, settings):
     """The mean loss over all targets of an iteration's batches, before each update."""
     base = folder / "fixtures" / settings["base"]
@@ -71,6 +91,7 @@ def losses_of(folder, name, settings):
     adamw = torch.optim.AdamW([{"params": decayed, "weight_decay": settings["weight_decay"]},
                                {"params": plain, "weight_decay": 0}],
                               betas=settings["betas"], eps=settings["epsilon"])
+    reference = copy.deepcopy(model)
     names = PAIR_INPUTS if config.is_encoder_decoder else INPUTS
     losses = []
     for step in range(1, settings["steps"] + 1):
@@ -81,6 +102,9 @@ def losses_of(folder, name, settings):
         if "positions" in micro[0]:
             micro = [text for batch in micro for text in texts_of(batch)]
         for batch in micro:
+            if settings.get("beta", 0) > 0:
+                loss = loss + preference_loss(model, reference, batch, settings) / targets
+                continue
             with precision(torch.float64):
                 logits = model(**{names[key]: value for key, value in batch.items() if key in names}).logits
             loss = loss + F.cross_entropy(logits.flatten(0, -2), batch["targets"].flatten(), reduction="sum",

@@ -98,6 +98,10 @@ void evaluate_model(const EvaluateFlags& given) {
   TrainFlags flags = training_flags(given, folder);
   const JobKind& kind = *kind_of_flags(flags);
   TrainJob job = kind.make(flags, files_to_evaluate(flags), folder);
+  check(!job.begin,
+        "evaluate has nothing to compare {} with: what a model prefers is told beside the one that its training began "
+        "with, in metrics.jsonl of a training with --valid",
+        kind.option);
   const std::filesystem::path model = flags.from.empty() ? folder : std::filesystem::path(flags.from);
   if (!flags.from.empty() && !given.given.contains("--dtype"))
     store_as_trained(flags, *job.model);

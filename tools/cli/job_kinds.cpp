@@ -36,6 +36,13 @@ std::span<const JobKind> job_kinds() {
               .roles = {"prompts"},
               .options = {"--batch", "--batch-tokens"},
               .make = prompts_job},
+      JobKind{.option = "--preferences",
+              .type_name = "FILE",
+              .help = "pairs of texts, .jsonl: prompt, chosen and rejected, texts or messages; with --from: the model "
+                      "learns to prefer what is chosen (DPO)",
+              .roles = {"preferences"},
+              .options = {"--batch", "--batch-tokens", "--beta"},
+              .make = preferences_job},
       JobKind{.option = "--labels",
               .type_name = "FILE",
               .help = "rows to tell apart, .jsonl, .csv or .tsv: text (or sentence, or sentence1 and sentence2), label",

@@ -269,9 +269,11 @@ void prepare(PreparedTraining& training, ProcessGroup& group) {
   if (start) load_weights(*start, trainer.store(), flags.common.quiet);
   if (flags.resume) {
     trainer.load(checkpoint);
+    if (job.read_state) job.read_state(checkpoint);
     if (talk && goes_on) print("resumed at iteration {}\n", state.iteration);
   } else {
     initialize_others(trainer.store(), model, start.has_value(), flags.settings.seed);
+    if (job.begin) job.begin(*backend, trainer);
   }
 }
 

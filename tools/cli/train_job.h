@@ -22,6 +22,10 @@ struct TrainJob {
   double tokens_per_byte = 0;                                    ///< of what a running text is validated on
   bool perplexity = false;                                       ///< evaluations name it: e^loss
   std::unique_ptr<JobScorer> scorer;                             ///< may be absent
+  /// What the data needs of the model as a new run begins: called before its first batch. Absent: nothing.
+  std::function<void(Backend&, Trainer&)> begin;
+  /// That to and from a checkpoint's folder. Absent: nothing.
+  std::function<void(const std::filesystem::path&)> write_state, read_state;
 };
 
 /// What the model and the checkpoints of a job must know of its tokens.
@@ -64,6 +68,9 @@ TrainJob text_job(TrainFlags& flags, const std::vector<RunFile>& files, const st
 TrainJob pairs_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// A causal model on prompts and completions, texts or talks. Sets the flags' context and batch where they have none.
 TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// A causal model on pairs of texts, of which one is preferred. Sets the flags' context, batch and dropout where they
+/// have none.
+TrainJob preferences_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// A classifier on rows of a text, or two, and its label. Sets the flags' context and batch where they have none.
 TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// An encoder on lines of a text, some of whose tokens are masked. Sets the flags' context and batch where they have

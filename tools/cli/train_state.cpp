@@ -27,6 +27,7 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("batch", f.batch, counted);
   visit("batch_tokens", f.batch_tokens, counted);
   visit("mask_share", f.mask_share, {0.001, 1});
+  visit("beta", f.beta, {1e-6, 1e6});
   visit("skip_long", f.skip_long, {});
   visit("schedule", f.schedule, text);
   visit("label_smoothing", f.label_smoothing, {-1, 0.99});
@@ -91,6 +92,7 @@ void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState
         nlohmann::json files;
         for (const RunFile& file : state.files) files[file.role] = {{"path", file.path}, {"fingerprint", file.print}};
         nlohmann::json content = {{"iteration", state.iteration}, {"files", files}, {"settings", settings_of(flags)}};
+        if (job.write_state) job.write_state(folder);
         if (job.model->adapter)
           content["base"] = {{"path", job.model->adapter->base}, {"fingerprint", state.base_print}};
         write_json(folder / "state.json", content);

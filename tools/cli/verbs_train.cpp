@@ -152,9 +152,11 @@ void add_train_verb(CLI::App& app) {
                    "bits: 1, 2, 4, 8, .. (default: the processes of a new run)")
       ->check(some);
   command
-      ->add_option("--learning-rate,--lr", s.learning_rate,
-                   fmt::format("peak learning rate (default: {:g}; --from: {:g}, --lora: {:g})", s.learning_rate,
-                               fine_tuning_rate, lora_rate))
+      ->add_option(
+          "--learning-rate,--lr", s.learning_rate,
+          fmt::format("peak learning rate (default: {:g}; --from: {:g}, --lora: {:g}; --preferences: {:g}, with "
+                      "--lora {:g})",
+                      s.learning_rate, fine_tuning_rate, lora_rate, preference_rate, preference_lora_rate))
       ->check(positive());
   command
       ->add_option("--schedule", flags->schedule,
@@ -176,6 +178,12 @@ void add_train_verb(CLI::App& app) {
   command->add_option("--beta2", s.beta2, "AdamW")->check(between(0.0, 0.9999999))->capture_default_str();
   command->add_option("--weight-decay", s.weight_decay, "of tensors with two or more dimensions")
       ->check(not_negative())
+      ->capture_default_str();
+  command
+      ->add_option("--beta", flags->beta,
+                   "of preferences: how much a text's log-likelihood beside that of the model it began as counts; the "
+                   "larger, the nearer they stay")
+      ->check(between(1e-6, 1e6))
       ->capture_default_str();
   command->add_option("--clip,--grad-clip", s.clip, "largest gradient norm, 0: off")
       ->check(not_negative())
@@ -230,7 +238,7 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option("--keep-best", flags->keep_best,
                    "keep the model of the best evaluation in RUN/best: by loss or a score of its kind of files")
-      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "macro_f1", "entity_f1", "f1",
+      ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "margin", "macro_f1", "entity_f1", "f1",
                              "masked_accuracy", "word_accuracy"}));
   command
       ->add_option("--early-stopping", flags->early_stopping,
@@ -260,7 +268,7 @@ void add_train_verb(CLI::App& app) {
              "--offload-optimizer", "--precision"});
   put_below(*command, "Learning",
             {"--learning-rate", "--schedule", "--min-learning-rate", "--warmup", "--weight-decay", "--clip",
-             "--label-smoothing", "--beta1", "--beta2"});
+             "--label-smoothing", "--beta", "--beta1", "--beta2"});
   put_below(*command, "Evaluations and what is kept",
             {"--evaluate-every", "--evaluation-batches", "--no-last-evaluation", "--score-lines", "--checkpoint-every",
              "--keep", "--keep-best", "--average", "--average-best", "--moving-average"});
@@ -273,6 +281,8 @@ void add_train_verb(CLI::App& app) {
     if (!flags->resume && !flags->given.contains("--learning-rate")) {
       if (flags->schedule == "noam")
         settings.learning_rate = 1;
+      else if (flags->files.contains("--preferences"))
+        settings.learning_rate = flags->lora.empty() ? preference_rate : preference_lora_rate;
       else if (!flags->from.empty())
         settings.learning_rate = flags->lora.empty() ? fine_tuning_rate : lora_rate;
     }
