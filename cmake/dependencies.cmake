@@ -18,11 +18,15 @@ find_package(SampleRate REQUIRED)
 find_package(TurboJPEG REQUIRED)
 find_package(PNG REQUIRED)
 find_package(WebP REQUIRED)
-# Fourier transforms in double are one header of kissfft, so users of the installed library do not need it.
+# Fourier transforms in double are one header of kissfft, so users of the installed library do not need it, and nothing is
+# built of what is fetched.
 find_path(KissFFT_INCLUDE_DIR kissfft/kissfft.hh)
 mark_as_advanced(KissFFT_INCLUDE_DIR)
 if(NOT KissFFT_INCLUDE_DIR)
-  message(FATAL_ERROR "install kissfft with its headers (package libkissfft-dev, kissfft-devel or kissfft)")
+  FetchContent_Declare(kissfft GIT_REPOSITORY https://github.com/mborgerding/kissfft.git GIT_TAG 131.1.0 GIT_SHALLOW ON
+                       SOURCE_DIR "${CMAKE_BINARY_DIR}/_deps/include/kissfft" SOURCE_SUBDIR nothing)
+  FetchContent_MakeAvailable(kissfft)
+  set(KissFFT_INCLUDE_DIR "${CMAKE_BINARY_DIR}/_deps/include")
 endif()
 # For `vkformer serve` alone: without it, all else is built.
 find_package(Microhttpd)
