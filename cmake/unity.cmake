@@ -4,7 +4,8 @@
 option(VKFORMER_UNITY_BUILD "build several times faster from nothing; edits take longer, missing includes go unseen" OFF)
 if(VKFORMER_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # Large units fit into memory without GCC's looking for garbage.
-  add_compile_options("SHELL:--param ggc-min-expand=1000" "SHELL:--param ggc-min-heapsize=4000000")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:--param ggc-min-expand=1000>"
+                      "$<$<COMPILE_LANGUAGE:CXX>:SHELL:--param ggc-min-heapsize=4000000>")
 endif()
 
 # Compiles those of `sources` that lie in one folder together, at most `most` in one unit; with a name after them,

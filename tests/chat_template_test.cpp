@@ -101,6 +101,13 @@ TEST_CASE("numbers and texts print as in Python", "[chat]") {
         "<a1>{2}1.0éNone");
 }
 
+TEST_CASE("texts are found in texts that nearly have them, and times are told in the same way everywhere", "[chat]") {
+  CHECK(rendered("{{ 'aabaabaaab'.find('aabaaab') }} {{ 'aaab'.find('aab') }} {{ 'aab'.rfind('a') }}") == "3 1 1");
+  CHECK(rendered("{{ 'ab'.find('') }} {{ 'ab'.find('abc') }} {{ 'aaaa'.find('ab') }}") == "0 -1 -1");
+  CHECK(rendered("{{ 'ababab'.replace('aba', 'x') }} {{ 'aXbXXc'.split('X') }}") == "xbab ['a', 'b', '', 'c']");
+  CHECK(rendered("{{ strftime_now('%f%%|') }}{{ strftime_now('%k')|length }}") == "%f%|2");
+}
+
 TEST_CASE("what is not supported is refused by name and line", "[chat]") {
   CHECK_THAT(error_in("\n{% include 'x' %}"), ContainsSubstring("t, line 2: the tag \"include\" is not supported"));
   CHECK_THAT(error_in("{{ 1|urlize }}"), ContainsSubstring("t, line 1: the filter \"urlize\" is not supported"));

@@ -2,11 +2,8 @@
 
 #include "models/data/lines.h"
 
-#include <sys/stat.h>
-
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <thread>
 
 #include "tests/file_helpers.h"
 
@@ -59,15 +56,4 @@ TEST_CASE("lines that can't be read give one line that says where", "[score]") {
   const TemporaryFolder folder;
   CHECK_THAT(error_of([&] { read_lines(folder / "none"); }), ContainsSubstring("No such file"));
   CHECK_THAT(error_of([&] { read_lines(folder.path()); }), ContainsSubstring("it is a folder"));
-}
-
-TEST_CASE("lines come out of a pipe", "[score]") {
-  const TemporaryFolder folder;
-  const auto pipe = folder / "pipe";
-  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  std::string text;
-  for (int i = 0; i < 40000; ++i) text += "line\n";  // more than a pipe holds
-  std::jthread writer([&] { put(pipe, text); });
-  const Lines lines = read_lines(pipe);
-  CHECK(lines == Lines(40000, "line"));
 }

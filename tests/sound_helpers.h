@@ -27,7 +27,7 @@ inline std::vector<float> sine(double hertz, double amplitude, int rate, size_t 
 inline void write_sound(const std::filesystem::path& path, int format, int rate, int channels,
                         const std::vector<float>& samples) {
   SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
-  SNDFILE* file = sf_open(path.c_str(), SFM_WRITE, &info);
+  SNDFILE* file = sf_open(path.string().c_str(), SFM_WRITE, &info);
   if (file == nullptr) fail("cannot write {}: {}", path.string(), sf_strerror(nullptr));
   const sf_count_t written = sf_write_float(file, samples.data(), std::ssize(samples));
   if (sf_close(file) != 0 || written != std::ssize(samples)) fail("cannot write {}", path.string());

@@ -1,6 +1,7 @@
 #pragma once
 // T5's sentinels, <extra_id_0>, <extra_id_1> ..: special tokens that stand for gaps in a text.
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>

@@ -49,7 +49,7 @@ std::shared_ptr<Session> Session::open(const std::string& device, bool profile) 
 }
 
 Running::Running(Session& session) : session_(session) {
-  vkformer::check(getpid() == session.process,
+  vkformer::check(host::process_id() == session.process,
                   "a forked process has no device; open the model in it, or start processes by spawn");
   vkformer::check(session.owner != std::this_thread::get_id(),
                   "this device is at work for the call that called back; call it once that is done");

@@ -2,7 +2,6 @@
 // A device in Python's threads: others go on while it computes, and one at a time has it.
 
 #include <pybind11/pybind11.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <variant>
 
 #include "runtime/backend.h"
+#include "runtime/host/machine.h"
 
 namespace vkformer::python {
 
@@ -60,7 +60,7 @@ struct Session {
   std::timed_mutex mutex;
   std::atomic<std::thread::id> owner;
   bool profile = false;
-  const pid_t process = getpid();  ///< a forked one has no device
+  const int64_t process = host::process_id();  ///< a forked one has no device
 
   /// Opens a device (see make_backend()); what users should hear goes to Python's logger "vkformer". `profile`: with
   /// timestamps around each node.
@@ -96,7 +96,7 @@ class Running {
 /// Frees what lies on the session's device, when no other thread is at work there.
 template <class Free>
 void free_on(Session& session, const Free& free) {
-  if (getpid() != session.process) return;
+  if (host::process_id() != session.process) return;
   if (session.owner == std::this_thread::get_id()) return free();  // in a callback
   const WithoutGil without;
   const std::lock_guard lock(session.mutex);

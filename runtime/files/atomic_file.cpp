@@ -1,18 +1,16 @@
 #include "runtime/files/atomic_file.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "runtime/check.h"
-#include "runtime/files/descriptor.h"
 #include "runtime/files/mapped_file.h"
 #include "runtime/files/utf8.h"
+#include "runtime/host/machine.h"
 
 namespace vkformer {
 namespace {
@@ -32,15 +30,13 @@ std::string human_size(uint64_t bytes) {
 
 std::string advice(int error, const fs::path& folder) {
   const std::string where = printable(folder.string());
+  if (host::is_full(error)) {
+    std::error_code ignored;
+    const fs::space_info space = fs::space(folder, ignored);
+    if (ignored) return "free some space or write to another disk";
+    return fmt::format("{} has {} free: free some space or write to another disk", where, human_size(space.available));
+  }
   switch (error) {
-    case ENOSPC:
-    case EDQUOT: {
-      std::error_code ignored;
-      const fs::space_info space = fs::space(folder, ignored);
-      if (ignored) return "free some space or write to another disk";
-      return fmt::format("{} has {} free: free some space or write to another disk", where,
-                         human_size(space.available));
-    }
     case EFBIG: return "raise the limit on file sizes (ulimit -f) or write to another disk";
     case EACCES:
     case EPERM:
@@ -52,14 +48,6 @@ std::string advice(int error, const fs::path& folder) {
   }
 }
 
-/// 0, or the error number.
-int sync_path(const fs::path& path) {
-  const Descriptor file(path, 0);
-  if (!file) return errno;
-  const int error = uninterrupted([&] { return ::fsync(file.value()); }) == 0 ? 0 : errno;
-  return error == EINVAL ? 0 : error;  // some file systems cannot sync a folder, and need not
-}
-
 }  // namespace
 
 AtomicFile::AtomicFile(fs::path path, uint64_t size) : path_(std::move(path)), needed_(size) {
@@ -69,46 +57,31 @@ AtomicFile::AtomicFile(fs::path path, uint64_t size) : path_(std::move(path)), n
   // Renaming over a device or a pipe would replace it.
   check(!fs::exists(present) || fs::is_regular_file(present), "cannot write {}: {}; name a file",
         printable(path_.string()), fs::is_directory(present) ? "it is a folder" : "it is not a regular file");
+  int error = 0;
   do {
-    temporary_ = path_;
-    temporary_ += fmt::format(".tmp-{}-{}", ::getpid(), counter++);
-    file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (file_ < 0 && (errno == EEXIST || errno == EINTR));
-  if (file_ < 0) give_up(errno);
-}
-
-AtomicFile::~AtomicFile() { discard(); }
-
-void AtomicFile::discard() noexcept {
-  if (file_ < 0) return;
-  ::close(file_);
-  ::unlink(temporary_.c_str());
-  file_ = -1;
+    fs::path temporary = path_;
+    temporary += fmt::format(".tmp-{}-{}", host::process_id(), counter++);
+    error = file_.create(temporary);
+  } while (error == EEXIST);
+  if (error != 0) give_up(error);
 }
 
 void AtomicFile::give_up(int error) {
-  discard();
+  file_.discard();
   fail("cannot write {} ({}): {}; {}", printable(path_.string()), human_size(std::max(needed_, written_)),
        std::generic_category().message(error), advice(error, folder_of(path_)));
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  check(file_ >= 0, "cannot write {}: the file is already complete", printable(path_.string()));
+  check(static_cast<bool>(file_), "cannot write {}: the file is already complete", printable(path_.string()));
   written_ += bytes.size();
-  constexpr size_t largest = size_t{1} << 30;  // some systems refuse more in one call
-  while (!bytes.empty()) {
-    const ssize_t done = uninterrupted([&] { return ::write(file_, bytes.data(), std::min(bytes.size(), largest)); });
-    if (done <= 0) give_up(done < 0 ? errno : EIO);
-    bytes = bytes.subspan(static_cast<size_t>(done));
-  }
+  if (const int error = file_.write(bytes)) give_up(error);
 }
 
 void AtomicFile::commit() {
-  check(file_ >= 0, "cannot write {}: the file is already complete", printable(path_.string()));
-  if (uninterrupted([&] { return ::fsync(file_); }) != 0) give_up(errno);
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) give_up(errno);
-  ::close(std::exchange(file_, -1));
-  if (const int error = sync_path(folder_of(path_))) give_up(error);
+  check(static_cast<bool>(file_), "cannot write {}: the file is already complete", printable(path_.string()));
+  if (const int error = file_.move_to(path_)) give_up(error);
+  if (const int error = host::sync(folder_of(path_))) give_up(error);
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
@@ -123,7 +96,7 @@ void copy_file_atomically(const fs::path& from, const fs::path& to) {
 }
 
 void sync_to_disk(const fs::path& path) {
-  if (const int error = sync_path(path))
+  if (const int error = host::sync(path))
     fail("cannot write {} to the disk: {}; {}", printable(path.string()), std::generic_category().message(error),
          advice(error, folder_of(path)));
 }

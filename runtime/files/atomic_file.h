@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "runtime/host/files.h"
+
 namespace vkformer {
 
 /// Writes a file under a temporary name in the same folder, and puts it in place of `path` in one step when it is
@@ -17,9 +19,6 @@ class AtomicFile {
   /// `size` is the whole size when it is known, for the message about a full disk. Throws Error also when `path` names
   /// something that is not a regular file.
   explicit AtomicFile(std::filesystem::path path, uint64_t size = 0);
-  ~AtomicFile();
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::span<const std::byte> bytes);
   /// File to disk, rename, folder to disk. Call it once, last.
@@ -27,13 +26,11 @@ class AtomicFile {
 
  private:
   [[noreturn]] void give_up(int error);
-  void discard() noexcept;
 
   std::filesystem::path path_;
-  std::filesystem::path temporary_;
   uint64_t needed_;
   uint64_t written_ = 0;
-  int file_ = -1;
+  host::NewFile file_;
 };
 
 /// The whole content at once.

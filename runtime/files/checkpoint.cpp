@@ -1,9 +1,7 @@
 #include "runtime/files/checkpoint.h"
 
-#include <sys/file.h>
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <system_error>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "runtime/files/atomic_file.h"
 #include "runtime/files/mapped_file.h"
 #include "runtime/files/utf8.h"
+#include "runtime/host/files.h"
 
 namespace vkformer {
 namespace {
@@ -84,15 +83,14 @@ void remove_checkpoint(const fs::path& folder) {
   fs::remove_all(unfinished, ignored);
 }
 
-/// The folder of a run, open and locked; the kernel releases the lock however the process ends. Where a file system has
-/// no locks, goes without. Throws Error when another process has it.
-Descriptor take(const fs::path& run) {
-  Descriptor lock(run, O_DIRECTORY);
-  check(static_cast<bool>(lock), "cannot open the run directory {}: {}; check its permissions", printable(run.string()),
-        std::generic_category().message(errno));
-  if (::flock(lock.value(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    fail("{} is in use by another training process; wait for it or choose another run directory",
-         printable(run.string()));
+/// The folder of a run, which nobody else has meanwhile. Throws Error when another process has it.
+host::FolderLock take(const fs::path& run) {
+  host::FolderLock lock;
+  const int error = lock.take(run);
+  check(error != EWOULDBLOCK, "{} is in use by another training process; wait for it or choose another run directory",
+        printable(run.string()));
+  check(error == 0, "cannot open the run directory {}: {}; check its permissions", printable(run.string()),
+        std::generic_category().message(error));
   return lock;
 }
 
@@ -162,11 +160,7 @@ CheckpointWriter::CheckpointWriter(fs::path run, int keep, int64_t every)
 }
 
 void CheckpointWriter::check_place() const {
-  struct stat taken {};
-  struct stat found {};
-  const bool same = ::fstat(lock_.value(), &taken) == 0 && ::stat(run_.c_str(), &found) == 0 &&
-                    taken.st_dev == found.st_dev && taken.st_ino == found.st_ino;
-  check(same,
+  check(lock_.is_at(run_),
         "{} is not the folder any more that this run began in: it was moved, removed or replaced; go on with "
         "--resume where it is now",
         printable(run_.string()));
@@ -253,7 +247,8 @@ fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const f
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(unfinished))
       if (entry.is_regular_file() || entry.is_directory()) sync_to_disk(entry.path());
     sync_to_disk(unfinished);
-    fs::rename(unfinished, folder);
+    if (const int failed = host::rename(unfinished, folder))
+      throw fs::filesystem_error("rename", std::error_code(failed, std::generic_category()));
   } catch (const fs::filesystem_error& failure) {
     fs::remove_all(unfinished, error);
     check_place();

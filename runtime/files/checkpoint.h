@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/files/descriptor.h"
+#include "runtime/host/folder_lock.h"
 
 namespace vkformer {
 
@@ -72,7 +72,7 @@ class CheckpointWriter {
   std::filesystem::path run_;
   int keep_;
   int64_t every_;
-  Descriptor lock_;
+  host::FolderLock lock_;
 };
 
 }  // namespace vkformer

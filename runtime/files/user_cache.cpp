@@ -2,12 +2,14 @@
 
 #include <cstdlib>
 
+#include "runtime/host/machine.h"
+
 namespace vkformer {
 
 std::filesystem::path user_cache() {
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) return std::filesystem::path(xdg) / "vkformer";
-  if (const char* home = std::getenv("HOME"); home && *home) return std::filesystem::path(home) / ".cache" / "vkformer";
-  return {};
+  const auto folder = host::cache_folder();
+  return folder.empty() ? folder : folder / "vkformer";
 }
 
 }  // namespace vkformer

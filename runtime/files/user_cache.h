@@ -5,7 +5,8 @@
 
 namespace vkformer {
 
-/// $XDG_CACHE_HOME/vkformer or ~/.cache/vkformer; empty when neither variable is set. It need not exist yet.
+/// $XDG_CACHE_HOME/vkformer or ~/.cache/vkformer (of Windows: in %LOCALAPPDATA%); empty when none of these variables is
+/// set. It need not exist yet.
 std::filesystem::path user_cache();
 
 }  // namespace vkformer

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "runtime/check.h"
+#include "runtime/passes/rewrite.h"
 #include "shaders/attention/attention.h"
 #include "shaders/cast/cast.h"
 #include "shaders/common/result_type.h"

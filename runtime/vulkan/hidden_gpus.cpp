@@ -1,8 +1,5 @@
 #include "runtime/vulkan/hidden_gpus.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -10,13 +7,6 @@
 #include "runtime/check.h"
 
 namespace vkformer {
-
-int open_error(const std::filesystem::path& file) {
-  const int opened = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
-  if (opened < 0) return errno;
-  ::close(opened);
-  return 0;
-}
 
 std::vector<std::string> hidden_gpus(const std::filesystem::path& devices,
                                      const std::function<int(const std::filesystem::path&)>& error_of) {

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-namespace vkformer {
+#include "runtime/host/files.h"
 
-/// 0 where a device's file can be opened for reading and writing, otherwise errno.
-int open_error(const std::filesystem::path& file);
+namespace vkformer {
 
 /// What Linux shows of GPUs that Vulkan does not list, a line each with what to do: files under `devices` that this
 /// user may not open, NVIDIA's driver without its Vulkan part. To be asked where no GPU is listed.
-std::vector<std::string> hidden_gpus(const std::filesystem::path& devices = "/dev",
-                                     const std::function<int(const std::filesystem::path&)>& error_of = open_error);
+std::vector<std::string> hidden_gpus(
+    const std::filesystem::path& devices = "/dev",
+    const std::function<int(const std::filesystem::path&)>& error_of = host::open_error);
 
 /// The variable of the environment by which the user says which drivers there are; nullptr where none is set.
 const char* drivers_named_by();

@@ -1,27 +1,13 @@
 #include "runtime/vulkan/memory_room.h"
 
 #include <algorithm>
-#include <fstream>
-#include <string>
 #include <vector>
 
+#include "runtime/host/machine.h"
 #include "runtime/vulkan/memory_types.h"
 #include "runtime/vulkan/physical_device.h"
 
 namespace vkformer {
-
-namespace {
-
-/// Bytes that Linux could give to programs without swapping; UINT64_MAX where it does not say.
-uint64_t available_to_host() {
-  std::ifstream file("/proc/meminfo");
-  std::string key, unit;
-  for (uint64_t kibibytes = 0; file >> key >> kibibytes && std::getline(file, unit);)
-    if (key == "MemAvailable:") return kibibytes << 10;
-  return UINT64_MAX;
-}
-
-}  // namespace
 
 MemoryRoom memory_room(const VkPhysicalDeviceMemoryProperties& memory, std::span<const uint64_t> free,
                        DeviceKind kind) {
@@ -63,7 +49,7 @@ MemoryRoom memory_room(VkPhysicalDevice physical, DeviceKind kind) {
                        ? budget.heapBudget[i] - std::min(budget.heapUsage[i], budget.heapBudget[i])
                        : memory.memoryProperties.memoryHeaps[i].size);
   MemoryRoom room = memory_room(memory.memoryProperties, free, kind);
-  if (room.host_free > 0) room.host_free = std::min(room.host_free, available_to_host() / 8 * 7);
+  if (room.host_free > 0) room.host_free = std::min(room.host_free, host::available_memory() / 8 * 7);
   return room;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // The lines that go best with a query.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,12 +1,11 @@
 #include "tools/cli/busy_watch.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <utility>
 
+#include "runtime/host/streams.h"
 #include "runtime/pipeline_log.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
@@ -39,7 +38,7 @@ void BusyWatch::watch() {
     next = elapsed + std::clamp(elapsed, 5.0, 60.0);
     const std::string text = told_();
     if (text.empty()) continue;
-    if (isatty(STDERR_FILENO) == 1) say_text("\r\033[K");  // over a bar
+    if (host::is_terminal(host::Stream::messages)) say_text("\r\033[K");  // over a bar
     say("... {}, {} so far", text, clock_text(elapsed));
   }
 }

@@ -1,17 +1,15 @@
 #include "tools/cli/chat_input.h"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <utility>
 
+#include "runtime/host/signals.h"
+#include "runtime/host/streams.h"
 #include "tools/cli/output.h"
 
 namespace vkformer {
 
 namespace {
-
-volatile std::sig_atomic_t chat_interrupted = 0;
 
 constexpr const char* blanks = " \t\r\n";
 constexpr const char* quotes = "\"\"\"";
@@ -23,25 +21,15 @@ std::string without_blanks(const std::string& text) {
 
 }  // namespace
 
-Interruption::Interruption() {
-  if (isatty(STDIN_FILENO) == 0) return;
-  struct sigaction action {};
-  action.sa_handler = [](int) { chat_interrupted = 1; };
-  sigemptyset(&action.sa_mask);  // no SA_RESTART: waiting for a line ends, too
-  caught_ = sigaction(SIGINT, &action, &before_) == 0;
-}
+Interruption::Interruption() : caught_(host::is_terminal(host::Stream::input) && host::catch_interrupts()) {}
 
 Interruption::~Interruption() {
-  if (caught_) sigaction(SIGINT, &before_, nullptr);
+  if (caught_) host::release_interrupts();
 }
 
-bool Interruption::take() {
-  const bool came = chat_interrupted != 0;
-  chat_interrupted = 0;
-  return came;
-}
+bool Interruption::take() { return host::take_interrupt(); }
 
-ChatInput::ChatInput() : terminal_(isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {}
+ChatInput::ChatInput() : terminal_(host::is_terminal(host::Stream::input) && host::is_terminal(host::Stream::output)) {}
 
 ChatInput::Read ChatInput::read_line(std::string& line) {
   for (size_t seen = 0;;) {
@@ -53,7 +41,7 @@ ChatInput::Read ChatInput::read_line(std::string& line) {
     }
     seen = buffer_.size();
     char bytes[4096];
-    const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
+    const ptrdiff_t count = host::read_input(bytes);
     if (count > 0) {
       buffer_.append(bytes, static_cast<size_t>(count));
     } else if (count < 0 && errno == EINTR) {

@@ -1,7 +1,6 @@
 #pragma once
 // What people type into a chat.
 
-#include <csignal>
 #include <optional>
 #include <string>
 
@@ -18,7 +17,6 @@ class Interruption {
   static bool take();
 
  private:
-  struct sigaction before_ {};
   bool caught_ = false;
 };
 

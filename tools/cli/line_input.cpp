@@ -1,9 +1,5 @@
 #include "tools/cli/line_input.h"
 
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -11,29 +7,23 @@
 #include "models/data/lines.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "runtime/host/streams.h"
 #include "tools/cli/end_signals.h"
 
 namespace vkformer {
 
 namespace {
 
-bool is_file(int descriptor) {
-  struct stat facts {};
-  return fstat(descriptor, &facts) == 0 && S_ISREG(facts.st_mode);
-}
-
 /// A read goes on after a signal; this does not. One that comes just before it waits is seen a little later.
-void wait_for_input() {
-  constexpr int milliseconds = 200;
-  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-  for (int ready = 0; ready == 0 || (ready < 0 && errno == EINTR); ready = poll(&input, 1, milliseconds))
-    interrupt_if_asked();
+void wait_for_some_input() {
+  do interrupt_if_asked();
+  while (!host::wait_for_input());
 }
 
 }  // namespace
 
 LineInput::LineInput(std::optional<std::vector<std::string>> given) {
-  if (!given && !is_file(STDIN_FILENO)) {
+  if (!given && !host::input_is_file()) {
     whole_ = false;
     return;
   }
@@ -62,8 +52,8 @@ std::optional<std::string> LineInput::next() {
 bool LineInput::read_more() {
   if (ended_) return false;
   char bytes[1 << 16];
-  wait_for_input();
-  const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
+  wait_for_some_input();
+  const ptrdiff_t count = host::read_input(bytes);
   if (count < 0 && (errno == EINTR || errno == EAGAIN)) return true;
   check(count >= 0, "cannot read {}: {}; try again", name_of_lines("-"), std::generic_category().message(errno));
   begun_.append(bytes, static_cast<size_t>(count));

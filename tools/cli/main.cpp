@@ -6,13 +6,14 @@
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "runtime/host/lost_pages.h"
+#include "runtime/host/streams.h"
 #include "tools/cli/command_line.h"
-#include "tools/cli/lost_pages.h"
 #include "tools/cli/output.h"
 
 int main(int argc, char** argv) {
-  vkformer::prepare_streams();
-  vkformer::name_lost_pages();
+  vkformer::host::prepare_streams();
+  vkformer::host::name_lost_pages();
   try {
     vkformer::run_command_line(argc, argv);
     vkformer::check_output();

@@ -73,7 +73,7 @@ void Metrics::flush() {
   check(static_cast<bool>(file_), "can't write {}; is the disk full?", path.string());
   if (!std::filesystem::exists(path)) {
     say("{} was removed; it is begun anew from here", printable(path.string()));
-    file_ = std::ofstream(path, std::ios::app);
+    file_ = std::ofstream(path, std::ios::app | std::ios::binary);
   }
   if (training_losses().empty()) return;
   const std::string title = fmt::format(

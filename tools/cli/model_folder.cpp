@@ -1,7 +1,6 @@
 #include "tools/cli/model_folder.h"
 
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -19,6 +18,7 @@
 #include "runtime/files/torch_weights.h"
 #include "runtime/files/utf8.h"
 #include "runtime/files/weight_files.h"
+#include "runtime/host/files.h"
 #include "tools/cli/content_print.h"
 #include "tools/cli/host_weights.h"
 #include "tools/cli/output.h"
@@ -31,12 +31,11 @@ namespace {
 /// Whether a file of the model, or its folder, was written or moved to where it is after `file` was written. (What is
 /// moved or unpacked keeps the time that it was written at.)
 bool any_put_there_since(const std::filesystem::path& model, const std::filesystem::path& file) {
-  struct stat status {};
-  if (stat(file.c_str(), &status) != 0) return true;
-  const auto later = [written = status.st_mtim](const std::filesystem::path& path) {
-    struct stat other {};
-    return stat(path.c_str(), &other) != 0 ||
-           std::pair(other.st_ctim.tv_sec, other.st_ctim.tv_nsec) > std::pair(written.tv_sec, written.tv_nsec);
+  const auto times = host::file_times(file);
+  if (!times) return true;
+  const auto later = [written = times->written](const std::filesystem::path& path) {
+    const auto other = host::file_times(path);
+    return !other || other->changed > written;
   };
   const auto whole = std::filesystem::absolute(model);
   const auto folder = is_gguf(model) ? whole.parent_path() : whole;

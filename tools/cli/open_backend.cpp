@@ -2,6 +2,7 @@
 #include <set>
 
 #include "runtime/files/facts_file.h"
+#include "runtime/host/machine.h"
 #include "runtime/split/split_backend.h"
 #include "tools/cli/busy_watch.h"
 #include "tools/cli/common_flags.h"
@@ -13,7 +14,7 @@ namespace vkformer {
 
 bool widen_vectors(const DeviceFacts& facts) {
   if (!facts.wider_vectors_pay || std::getenv("LP_NATIVE_VECTOR_WIDTH")) return false;
-  return setenv("LP_NATIVE_VECTOR_WIDTH", "512", 1) == 0;
+  return host::set_variable("LP_NATIVE_VECTOR_WIDTH", "512");
 }
 
 std::unique_ptr<Backend> open_device(const std::string& device, BackendOptions options) {

@@ -1,14 +1,11 @@
 #include "tools/cli/output.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 
 #include "runtime/files/utf8.h"
+#include "runtime/host/streams.h"
 
 namespace vkformer {
 
@@ -22,12 +19,6 @@ void note_failure() {
 }
 
 }  // namespace
-
-void prepare_streams() {
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDONLY);  // the lowest free descriptor: this one
-  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
-}
 
 void mute(bool muted) { is_muted = muted; }
 
@@ -52,7 +43,7 @@ void say_line(std::string_view text) {
 
 void print_text(std::string_view text) {
   if (output_error != 0 || is_muted) return;
-  static const bool terminal = isatty(STDOUT_FILENO) != 0;
+  static const bool terminal = host::is_terminal(host::Stream::output);
   std::string shown;
   if (terminal) text = shown = for_terminal(text);
   errno = 0;
@@ -71,7 +62,7 @@ void check_output() {
 }
 
 void check_written() {
-  if (output_error == EPIPE) throw ReaderLeft(std::strerror(output_error));
+  if (host::reader_left(output_error)) throw ReaderLeft(std::strerror(output_error));
   check(output_error == 0, "the results can't be written to stdout: {}", std::strerror(output_error));
 }
 

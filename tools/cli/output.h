@@ -14,10 +14,6 @@
 
 namespace vkformer {
 
-/// Before anything else is opened: a standard stream that is closed gets a descriptor nobody can write to, so that no
-/// file takes its place; and a reader that went away or a file that grew too large is an error, not a signal.
-void prepare_streams();
-
 /// From now on nothing is written, or everything again.
 void mute(bool muted);
 

@@ -1,7 +1,5 @@
 #include "tools/cli/processes.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 
@@ -52,11 +50,6 @@ std::string device_of_process(const std::string& asked, const std::vector<std::s
   if (!asked.empty() || std::ranges::count(hosts, *mine) == 1) return asked;
   const std::vector<size_t> devices = devices_in_turn(list_devices());
   return devices.empty() || number == 0 ? asked : std::to_string(devices[number % devices.size()]);
-}
-
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 ? name : "a machine without a name";
 }
 
 }  // namespace vkformer

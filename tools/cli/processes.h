@@ -17,7 +17,4 @@ std::unique_ptr<ProcessLink> join_processes();
 /// the machine of each process.
 std::string device_of_process(const std::string& asked, const std::vector<std::string>& hosts, int rank);
 
-/// The name of this machine.
-std::string host_name();
-
 }  // namespace vkformer

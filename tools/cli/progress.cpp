@@ -1,11 +1,11 @@
 #include "tools/cli/progress.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/host/streams.h"
 #include "tools/cli/output.h"
 
 namespace vkformer {
@@ -19,7 +19,11 @@ std::string clock_text(double seconds) {
 }
 
 Progress::Progress(int64_t total, bool quiet, double patience)
-    : total_(total), on_(!quiet), terminal_(isatty(STDERR_FILENO) == 1), started_(now()), patience_(patience) {}
+    : total_(total),
+      on_(!quiet),
+      terminal_(host::is_terminal(host::Stream::messages)),
+      started_(now()),
+      patience_(patience) {}
 
 void Progress::show(int64_t done, const std::string& text) {
   if (!on_) return;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/parameters.h"
+#include "runtime/host/machine.h"
 #include "tools/cli/content_print.h"
 #include "tools/cli/end_signals.h"
 #include "tools/cli/output.h"
@@ -68,7 +69,7 @@ void train_in_group(ProcessLink& link, TrainFlags flags) {
   PreparedTraining training{.flags = std::move(flags)};
   CommonFlags& common = training.flags.common;
   if (!group.leads()) common.quiet = true;
-  const std::vector<std::string> hosts = group.gather(host_name());
+  const std::vector<std::string> hosts = group.gather(host::machine_name());
   group.together([&] {
     common.device = device_of_process(common.device, hosts, group.rank());
     prepare(training, group);

@@ -8,6 +8,7 @@
 #include "models/chat/jinja/operations.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "runtime/host/machine.h"
 
 namespace vkformer::jinja {
 
@@ -39,15 +40,17 @@ Value dict(const Arguments& arguments) {
 }
 
 Value strftime_now(const Arguments& arguments) {
-  const std::string format = Parameters("strftime_now", arguments, {"format"}).text(0);
+  std::string format = Parameters("strftime_now", arguments, {"format"}).text(0);
   check(format.size() <= 200, "strftime_now: a format of {} bytes is too long", format.size());
-  for (size_t at = format.find('%'); at != format.npos; at = format.find('%', at + 2))
+  const std::tm local = host::local_time(std::time(nullptr));
+  for (size_t at = format.find('%'); at != format.npos; at = format.find('%', at + 2)) {
     check(at + 1 < format.size() &&
               std::string_view("aAbBcdHIjmMpSUwWxXyYzZ%efFTDRk").find(format[at + 1]) != std::string::npos,
           "strftime_now: the format {} is not supported", in_quotes(format));
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
+    // Not every C library knows these two; by none of them %f is more than itself.
+    if (format[at + 1] == 'k') format.replace(at, 2, fmt::format("{:2}", local.tm_hour));
+    if (format[at + 1] == 'f') format.insert(at, "%");
+  }
   char text[4096];
   return std::string(text, std::strftime(text, sizeof text, format.c_str(), &local));
 }

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "models/text/unicode.h"
@@ -66,9 +65,21 @@ std::string_view strip(std::string_view text, Side side, std::string_view set) {
   return stripped(text, side, [&](char32_t c) { return dropped.contains(c); });
 }
 
+/// By Knuth, Morris and Pratt: what a hostile template looks for takes no longer than the text.
 size_t find(std::string_view text, std::string_view part) {
-  const void* at = ::memmem(text.data(), text.size(), part.data(), part.size());
-  return at ? static_cast<size_t>(static_cast<const char*>(at) - text.data()) : text.npos;
+  if (part.empty()) return 0;
+  if (part.size() > text.size()) return text.npos;
+  std::vector<size_t> border(part.size() + 1);  // of a beginning's length: that of the longest one that is its end
+  for (size_t i = 1, matched = 0; i < part.size(); ++i) {
+    while (matched > 0 && part[i] != part[matched]) matched = border[matched];
+    border[i + 1] = matched += part[i] == part[matched];
+  }
+  for (size_t i = 0, matched = 0; i < text.size(); ++i) {
+    while (matched > 0 && text[i] != part[matched]) matched = border[matched];
+    matched += text[i] == part[matched];
+    if (matched == part.size()) return i + 1 - matched;
+  }
+  return text.npos;
 }
 
 size_t rfind(std::string_view text, std::string_view part) {

@@ -1,9 +1,6 @@
 #include "tools/cli/serve/http_server.h"
 
 #include <microhttpd.h>
-#include <netdb.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -15,6 +12,7 @@
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "runtime/host/sockets.h"
 
 namespace vkformer {
 
@@ -142,25 +140,8 @@ MHD_Result keep_header(void* context, MHD_ValueKind, const char* name, const cha
   return MHD_YES;
 }
 
-bool went_away(int socket) {
-  pollfd state{.fd = socket, .events = POLLRDHUP, .revents = 0};
-  return poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
-
 HttpReply cut_reply(int status, std::string why) {
   return {.status = status, .type = "text/plain", .body = std::move(why), .headers = {{"Connection", "close"}}};
-}
-
-struct FreeAddresses {
-  void operator()(addrinfo* list) const { freeaddrinfo(list); }
-};
-
-std::unique_ptr<addrinfo, FreeAddresses> address_of(const HttpSettings& settings) {
-  const addrinfo wanted{.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(settings.host.c_str(), std::to_string(settings.port).c_str(), &wanted, &found);
-  check(error == 0, "--host {}: {}", in_quotes(settings.host), gai_strerror(error));
-  return std::unique_ptr<addrinfo, FreeAddresses>(found);
 }
 
 }  // namespace
@@ -213,9 +194,9 @@ struct HttpServer::Daemon {
           connection,
           cut_reply(413, fmt::format("the request has more than {} MiB; send fewer files, or smaller ones\n",
                                      settings.most_body >> 20)));
-    const int socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    const auto socket = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     if (coming->form) coming->request.form = coming->form->end();
-    coming->request.gone = [socket] { return went_away(socket); };
+    coming->request.gone = [socket] { return host::peer_left(static_cast<intptr_t>(socket)); };
     return queue_reply(connection, handler(coming->request));
   }
 };
@@ -231,21 +212,23 @@ HttpServer::HttpServer(const HttpSettings& settings, Door door, Handler handler)
     delete static_cast<Coming*>(std::exchange(*state, nullptr));
     static_cast<Daemon*>(context)->count(-1);
   };
-  const auto address = address_of(settings);
+  host::SocketAddress address =
+      host::listening_address(settings.host, settings.port, "--host " + in_quotes(settings.host));
   unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL;
-  if (address->ai_family == AF_INET6) flags |= MHD_USE_IPv6;
+  if (address.is_v6) flags |= MHD_USE_IPv6;
   errno = 0;
-  daemon_->daemon =
-      MHD_start_daemon(flags, settings.port, nullptr, nullptr, +access, daemon_.get(), MHD_OPTION_SOCK_ADDR,
-                       address->ai_addr, MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(settings.most_connections),
-                       MHD_OPTION_CONNECTION_TIMEOUT, settings.seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                       most_header_bytes, MHD_OPTION_NOTIFY_COMPLETED, +completed, daemon_.get(), MHD_OPTION_END);
+  daemon_->daemon = MHD_start_daemon(flags, settings.port, nullptr, nullptr, +access, daemon_.get(),
+                                     MHD_OPTION_SOCK_ADDR, address.bytes.data(), MHD_OPTION_CONNECTION_LIMIT,
+                                     static_cast<unsigned>(settings.most_connections), MHD_OPTION_CONNECTION_TIMEOUT,
+                                     settings.seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, most_header_bytes,
+                                     MHD_OPTION_NOTIFY_COMPLETED, +completed, daemon_.get(), MHD_OPTION_END);
   check(daemon_->daemon != nullptr, "can't listen at {} port {}: {}; choose another with --port", settings.host,
-        settings.port, errno ? std::strerror(errno) : "unknown reason");
+        settings.port, host::listening_error());
 }
 
 HttpServer::~HttpServer() {
-  if (const int socket = MHD_quiesce_daemon(daemon_->daemon); socket >= 0) close(socket);
+  if (const auto socket = MHD_quiesce_daemon(daemon_->daemon); socket != MHD_INVALID_SOCKET)
+    host::close_socket(static_cast<intptr_t>(socket));
   std::unique_lock lock(daemon_->mutex);
   daemon_->one_less.wait_for(lock, longest_goodbye, [&] { return daemon_->requests == 0; });
   lock.unlock();

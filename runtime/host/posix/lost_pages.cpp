@@ -1,4 +1,4 @@
-#include "tools/cli/lost_pages.h"
+#include "runtime/host/lost_pages.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tools/cli/lost_page_advice.h"
+#include "runtime/host/posix/lost_page_advice.h"
 
-namespace vkformer {
+namespace vkformer::host {
 
 namespace {
 
@@ -76,4 +76,4 @@ void name_lost_pages() {
   ::sigaction(SIGBUS, &action, nullptr);
 }
 
-}  // namespace vkformer
+}  // namespace vkformer::host

@@ -3,9 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
-#include "tools/cli/lost_page_advice.h"
+#include "runtime/host/posix/lost_page_advice.h"
 
-using namespace vkformer;
+using namespace vkformer::host;
 
 TEST_CASE("a GPU's memory that went away is not blamed on a file") {
   const auto blames_gpu = [](const char* name) {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-namespace vkformer {
+namespace vkformer::host {
 
 /// What became of a mapping under this name in /proc/self/maps, and what to do: the end of a line that begins with the
 /// name. A driver's mappings are a device's memory, which goes away with the device; others are files. May be called in
@@ -19,4 +19,4 @@ inline const char* lost_page_advice(const char* name) {
          "try again";
 }
 
-}  // namespace vkformer
+}  // namespace vkformer::host
