@@ -16,4 +16,10 @@ if(SentencePiece_FOUND AND NOT TARGET SentencePiece::SentencePiece)
   # The trainer uses the processor, so it comes first where both are archives.
   target_link_libraries(SentencePiece::SentencePiece INTERFACE "${SentencePiece_TRAIN_LIBRARY}" "${SentencePiece_LIBRARY}")
   target_include_directories(SentencePiece::SentencePiece INTERFACE "${SentencePiece_INCLUDE_DIR}")
+  # What functions of 0.2.2 return is Abseil's, whose code is in a library of its own.
+  file(STRINGS "${SentencePiece_INCLUDE_DIR}/sentencepiece_processor.h" absl REGEX "^#include <absl/status/status.h>")
+  if(absl)
+    find_package(absl CONFIG REQUIRED)
+    target_link_libraries(SentencePiece::SentencePiece INTERFACE absl::status)
+  endif()
 endif()
