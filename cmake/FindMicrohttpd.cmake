@@ -11,6 +11,6 @@ find_package_handle_standard_args(
 
 if(Microhttpd_FOUND AND NOT TARGET Microhttpd::Microhttpd)
   add_library(Microhttpd::Microhttpd INTERFACE IMPORTED)
-  target_link_libraries(Microhttpd::Microhttpd INTERFACE "${Microhttpd_LIBRARY}")
+  target_link_libraries(Microhttpd::Microhttpd INTERFACE "${Microhttpd_LIBRARY}" $<$<PLATFORM_ID:Windows>:ws2_32>)
   target_include_directories(Microhttpd::Microhttpd INTERFACE "${Microhttpd_INCLUDE_DIR}")
 endif()
