@@ -19,7 +19,7 @@
 namespace vkformer {
 
 bool is_gguf(const std::filesystem::path& path) {
-  return std::ranges::equal(path.extension().string(), std::string_view(".gguf"), {},
+  return std::ranges::equal(path.extension().generic_string(), std::string_view(".gguf"), {},
                             [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
 }
 
@@ -53,7 +53,8 @@ JsonObject load_model_json(const std::filesystem::path& model, std::string_view 
       if (file == "config.json") return with_quantisation_beside(content, model);
       return file == tokenizer_file ? with_class_template(content, model) : content;
     }
-    return JsonObject::make(older_tokenizer(model, *side), printable(model.string()) + " (its older tokenizer)");
+    return JsonObject::make(older_tokenizer(model, *side),
+                            printable(model.generic_string()) + " (its older tokenizer)");
   }
   const GgufShards shards(model);
   if (file == "config.json") return JsonObject::make(gguf_config(shards), shards.name());

@@ -23,7 +23,7 @@ std::optional<std::filesystem::path> cached_snapshot(const std::filesystem::path
   while (!commit.empty() && std::isspace(static_cast<unsigned char>(commit.back()))) commit.pop_back();
   const auto snapshot = folder / "snapshots" / commit;
   check(!commit.empty() && commit.find('/') == commit.npos && std::filesystem::is_directory(snapshot),
-        "'{}' names a snapshot that is not there; download the model again", branch.string());
+        "'{}' names a snapshot that is not there; download the model again", branch.generic_string());
   return snapshot;
 }
 
@@ -31,14 +31,14 @@ std::optional<std::filesystem::path> cached_snapshot(const std::filesystem::path
 std::optional<std::filesystem::path> only_gguf(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+    const std::string name = entry.path().filename().generic_string();
     const bool later_shard = name.find("-of-") != name.npos && name.find("-00001-of-") == name.npos;
     if (is_gguf(entry.path()) && !later_shard) files.push_back(entry.path());
   }
   if (files.empty()) return std::nullopt;
   std::ranges::sort(files);
-  check(files.size() <= 1, "'{}' holds {} GGUF files; name one, like {}", folder.string(), files.size(),
-        files.front().string());
+  check(files.size() <= 1, "'{}' holds {} GGUF files; name one, like {}", folder.generic_string(), files.size(),
+        files.front().generic_string());
   return files.front();
 }
 
@@ -48,9 +48,9 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
   if (std::filesystem::is_regular_file(as_given) && is_gguf(as_given)) return as_given;
   const auto given = as_given.has_filename() ? as_given : as_given.parent_path();  // FOLDER/ is FOLDER, by its name too
   check(std::filesystem::exists(given), "there is no '{}'; give a model folder, a run folder or a .gguf file",
-        given.string());
+        given.generic_string());
   check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder, a run folder or a .gguf file",
-        given.string());
+        given.generic_string());
   if (std::filesystem::exists(given / "config.json")) return given;
   if (const auto snapshot = cached_snapshot(given)) return resolve_model_folder(*snapshot);
   if (const auto file = only_gguf(given)) return *file;
@@ -60,8 +60,8 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
       !is_adapter_folder(folder),
       "'{}' holds an adapter and no model; give its model, and this folder by --adapter, or merge them first (vkformer "
       "convert MODEL NEW --merge)",
-      given.string());
-  check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.string());
+      given.generic_string());
+  check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.generic_string());
   return *latest;
 }
 
@@ -72,7 +72,8 @@ std::filesystem::path resolve_adapter_folder(const std::filesystem::path& as_giv
 
 std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given) {
   check(std::filesystem::exists(given),
-        "there is no '{}'; give a folder with a tokenizer: a model, a run, or what tokens wrote", given.string());
+        "there is no '{}'; give a folder with a tokenizer: a model, a run, or what tokens wrote",
+        given.generic_string());
   if (is_gguf(given) || has_model_json(given, tokenizer_file)) return given;
   const auto holds = [&](const char* file) { return std::filesystem::exists(given / file); };
   return holds("latest") || holds("refs") ? resolve_model_folder(given) : given;

@@ -40,8 +40,8 @@ NameSet drawn_names(const std::string& kind) {
 NameSet folders_of(const fs::path& folder, const NameSet& others) {
   NameSet names;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
-    if (entry.is_directory() && !others.contains(entry.path().filename().string()))
-      names.insert(entry.path().filename().string());
+    if (entry.is_directory() && !others.contains(entry.path().filename().generic_string()))
+      names.insert(entry.path().filename().generic_string());
   return names;
 }
 
@@ -50,7 +50,7 @@ NameSet folders_of(const fs::path& folder, const NameSet& others) {
 TEST_CASE("the picture of the levels shows every verb, family, part and op, and no others") {
   NameSet verbs;
   for (const fs::directory_entry& entry : fs::directory_iterator(project_folder / "tools/cli"))
-    if (entry.path().filename().string().starts_with("verbs_"))
+    if (entry.path().filename().generic_string().starts_with("verbs_"))
       verbs.merge(first_groups(text_of_file(entry.path()), R"(app\.add_subcommand\(\s*"([a-z]+)\")"));
   CHECK(verbs.size() > 20);
   CHECK(drawn_names("verb") == verbs);

@@ -24,7 +24,7 @@ class TemporaryFolder {
     for (const std::filesystem::path& base :
          {std::filesystem::path("/dev/shm"), std::filesystem::temp_directory_path()})
       if (std::filesystem::create_directory(path_ = base / name, none)) return;
-    fail("cannot create {}", path_.string());
+    fail("cannot create {}", path_.generic_string());
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -62,7 +62,8 @@ inline std::string get(const std::filesystem::path& path) {
 
 inline std::set<std::string> names_in(const std::filesystem::path& folder) {
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.insert(entry.path().filename().generic_string());
   return names;
 }
 

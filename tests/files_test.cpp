@@ -81,7 +81,7 @@ TEST_CASE("what cannot be mapped is refused with a reason", "[files]") {
   const TemporaryFolder folder;
   put(folder / "empty", "");
   const auto error = [](const std::filesystem::path& path) { return error_of([&] { MappedFile file(path); }); };
-  CHECK_THAT(error(folder / "none"), ContainsSubstring((folder / "none").string() + ": No such file"));
+  CHECK_THAT(error(folder / "none"), ContainsSubstring((folder / "none").generic_string() + ": No such file"));
   CHECK_THAT(error(folder.path()), ContainsSubstring("it is a folder"));
   CHECK_THAT(error(folder / "empty"), ContainsSubstring("it is empty"));
   CHECK_THAT(error(folder / "empty/x"), ContainsSubstring("check the path"));
@@ -202,7 +202,8 @@ TEST_CASE("an atomic file appears whole, or the old one stays", "[files]") {
   const auto error = [](const std::filesystem::path& path) {
     return error_of([&] { write_file_atomically(path, "x"); });
   };
-  CHECK_THAT(error(folder / "none/a"), ContainsSubstring("create the folder " + (folder / "none").string() + " first"));
+  CHECK_THAT(error(folder / "none/a"),
+             ContainsSubstring("create the folder " + (folder / "none").generic_string() + " first"));
   CHECK_THAT(error(folder.path()), ContainsSubstring("it is a folder"));
   write_json(folder / "s.json", {{"step", 3}});
   CHECK(get(folder / "s.json") == "{\n  \"step\": 3\n}\n");

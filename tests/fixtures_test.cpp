@@ -168,7 +168,7 @@ TEST_CASE("every recorded case is in the table", "[fixtures]") {
   for (const auto& entry : std::filesystem::directory_iterator(VKFORMER_FIXTURES))
     if (entry.is_directory()) {
       ++folders;
-      CHECK(cases.contains(entry.path().filename().string()));
+      CHECK(cases.contains(entry.path().filename().generic_string()));
     }
   CHECK(folders == cases.size());
 }

@@ -151,7 +151,7 @@ TEST_CASE("damaged token files are read or refused", "[data][fuzz]") {
     for (int i = 0; i < 1500; ++i) {
       put(path, mutate.bytes(good));
       attempt(tally, [&] {
-        const TokenSequence ids(std::make_shared<const MappedFile>(path), path.string());
+        const TokenSequence ids(std::make_shared<const MappedFile>(path), path.generic_string());
         std::vector<int32_t> all(static_cast<size_t>(ids.size()));
         ids.read(0, all);
         const int64_t size = ids.largest_size();

@@ -97,7 +97,7 @@ TEST_CASE("what is written as GGUF is read", "[gguf]") {
   CHECK(file.tensors()[0].shape == std::vector<int64_t>{2, 3});
   CHECK(std::memcmp(file.tensors()[0].bytes.data(), values.data(), 24) == 0);
 
-  const std::string name = path.string();
+  const std::string name = path.generic_string();
   CHECK(error_of([&] { metadata.integer("none", 0, 9); }) == name + ": key none is missing");
   CHECK(error_of([&] { metadata.integer("a.whole", 0, 9); }) == name + ": key a.whole is 4000000000, not from 0 to 9");
   CHECK(error_of([&] { metadata.integer("a.text", 0, 9); }) ==

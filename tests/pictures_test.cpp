@@ -146,9 +146,9 @@ TEST_CASE("rows of pictures name files beside them", "[pictures]") {
   const TemporaryFolder folder;
   write_png(folder.path() / "a.png", draw_shape(1, 0).image);
   CHECK(read_image(folder.path() / "a.png").rgb == draw_shape(1, 0).image.rgb);
-  const std::string rows = (folder.path() / "rows.csv").string();
+  const std::string rows = (folder.path() / "rows.csv").generic_string();
   const LabelledRows read = read_labelled_pictures("label,image\ncat,a.png\n", rows);
-  CHECK(read.rows.front().first == (folder.path() / "a.png").string());
+  CHECK(read.rows.front().first == (folder.path() / "a.png").generic_string());
   CHECK(read.rows.front().label == "cat");
   CHECK_THAT(error_of([&] { read_labelled_pictures("label,image\ncat,b.png\n", rows); }),
              ContainsSubstring("rows.csv:2: there is no picture"));

@@ -18,9 +18,9 @@ namespace {
 /// The conversation that was recorded.
 ChatHistory recorded_history(const std::filesystem::path& folder) {
   ChatHistory history;
-  history.add_question("What is it?", {(folder / "first.png").string()});
+  history.add_question("What is it?", {(folder / "first.png").generic_string()});
   history.add_answer("A hill.");
-  history.add_question("And this?", {(folder / "second.jpg").string()});
+  history.add_question("And this?", {(folder / "second.jpg").generic_string()});
   return history;
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("conversations with pictures are written as by transformers", "[seeing
   const ChatHistory again = ChatHistory::load(folder / "chat.json");
   CHECK(again.messages().dump() == history.messages().dump());
   CHECK(again.pictures(0) == history.pictures(0));
-  CHECK(again.pictures(1) == std::vector<std::string>{(seeing / "llava" / "second.jpg").string()});
+  CHECK(again.pictures(1) == std::vector<std::string>{(seeing / "llava" / "second.jpg").generic_string()});
   put(folder / "wrong.json", R"([{"role": "user", "content": [{"type": "video"}]}])");
   CHECK_THAT(error_of([&] { ChatHistory::load(folder / "wrong.json"); }), ContainsSubstring("type \"video\""));
 }

@@ -27,10 +27,10 @@ inline std::vector<float> sine(double hertz, double amplitude, int rate, size_t 
 inline void write_sound(const std::filesystem::path& path, int format, int rate, int channels,
                         const std::vector<float>& samples) {
   SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
-  SNDFILE* file = sf_open(path.string().c_str(), SFM_WRITE, &info);
-  if (file == nullptr) fail("cannot write {}: {}", path.string(), sf_strerror(nullptr));
+  SNDFILE* file = sf_open(path.generic_string().c_str(), SFM_WRITE, &info);
+  if (file == nullptr) fail("cannot write {}: {}", path.generic_string(), sf_strerror(nullptr));
   const sf_count_t written = sf_write_float(file, samples.data(), std::ssize(samples));
-  if (sf_close(file) != 0 || written != std::ssize(samples)) fail("cannot write {}", path.string());
+  if (sf_close(file) != 0 || written != std::ssize(samples)) fail("cannot write {}", path.generic_string());
 }
 
 /// The bytes of such a file.

@@ -18,7 +18,7 @@ TEST_CASE("rows name recordings and texts, or the file and line that do not", "[
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "sounds");
   write_sound(folder / "sounds/a.wav", 0.2);
-  const std::string name = (folder / "rows.tsv").string(), objects = (folder / "rows.jsonl").string();
+  const std::string name = (folder / "rows.tsv").generic_string(), objects = (folder / "rows.jsonl").generic_string();
   SpeechRows rows = read_speech_rows("sounds/a.wav\tone\tmore\n", name);
   CHECK(rows.recordings.at(0) == folder / "sounds/a.wav");
   CHECK(rows.texts.at(0) == "one");
@@ -31,7 +31,7 @@ TEST_CASE("rows name recordings and texts, or the file and line that do not", "[
   CHECK_THAT(says("sounds/a.wav one\n", name), ContainsSubstring("rows.tsv:1: no tab"));
   CHECK_THAT(says("sounds/b.wav\tone\n", name), ContainsSubstring("rows.tsv:1: there is no audio file"));
   CHECK_THAT(says(R"({"text": "one"})", objects), ContainsSubstring("audio"));
-  CHECK_THAT(says("x\n", (folder / "rows.csv").string()), ContainsSubstring(".tsv or .jsonl"));
+  CHECK_THAT(says("x\n", (folder / "rows.csv").generic_string()), ContainsSubstring(".tsv or .jsonl"));
 }
 
 TEST_CASE("batches of recordings have their frames and what the decoder reads and writes", "[speech]") {

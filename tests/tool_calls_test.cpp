@@ -53,7 +53,8 @@ std::string read(const ToolCallForm& form, const std::string& answer, size_t pie
 TEST_CASE("templates say how their model calls tools", "[chat]") {
   const auto form_of = [](const std::string& name) {
     const auto file = fixtures.parent_path() / "chat_templates/recorded" / (name + ".jinja");
-    return find_tool_call_form(chat_template_named(file.string()), {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
+    return find_tool_call_form(chat_template_named(file.generic_string()),
+                               {{"bos_token", "<s>"}, {"eos_token", "</s>"}});
   };
   CHECK(form_of("qwen2_5") == qwen);
   CHECK(form_of("qwen3") == qwen);
@@ -98,7 +99,7 @@ TEST_CASE("a call may have its name before the JSON", "[chat]") {
                                                 "%}{% if m.role == 'user' %}[INST]{{ m.content }}[/INST]"
                                                 "{% else %}{% for c in m.tool_calls or [] %}" +
                                                     call + "{% endfor %}{{ m.content }}</s>{% endif %}{% endfor %}";
-    return find_tool_call_form(chat_template_named((folder / "template.jinja").string()), {});
+    return find_tool_call_form(chat_template_named((folder / "template.jinja").generic_string()), {});
   };
   CHECK(written("[TOOL_CALLS]{{ c.function.name }}[ARGS]{{ c.function.arguments | tojson }}") == mistral_2025);
   CHECK(written("[TOOL_CALLS]{{ c.function.name }}[CALL_ID]{{ c.id }}[ARGS]{{ c.function.arguments | tojson }}")

@@ -139,7 +139,7 @@ TEST_CASE("everything wrong with a folder is in one line, and nothing is written
   const auto backend = make_reference_backend();
   const auto store = store_for(*backend, parameters);
   CHECK(error_of([&] { load_parameters(*store, parameters, folder.path()); }) ==
-        (folder / "model.safetensors").string() +
+        (folder / "model.safetensors").generic_string() +
             ": lacks 2 tensors that the config asks for: gone, lost.weight; tensor \"turned\" has shape [3, 2], the "
             "config asks for [2, 3]; tensor \"deep\" has shape [1, 1, 1, 1, 1, 1, 6], the config asks for [6]; I64 is "
             "no type of weights that is "

@@ -126,9 +126,9 @@ bool is_adapter_folder(const std::filesystem::path& folder) {
 AdapterFiles::AdapterFiles(const std::filesystem::path& folder)
     : folder_(folder), tensors_([&] {
         check(std::filesystem::exists(folder / config_name), "'{}' has no {}; give an adapter's folder",
-              folder.string(), config_name);
+              folder.generic_string(), config_name);
         check(std::filesystem::exists(folder / tensors_name) || !std::filesystem::exists(folder / "adapter_model.bin"),
-              "'{}' has adapter_model.bin and no {}; convert it (PEFT: save_pretrained)", folder.string(),
+              "'{}' has adapter_model.bin and no {}; convert it (PEFT: save_pretrained)", folder.generic_string(),
               tensors_name);
         return folder / tensors_name;
       }()) {
@@ -193,7 +193,7 @@ void AdapterFiles::adapt(Model& model) const {
   check(whole_.empty() || !model.generates(),
         "{}: \"modules_to_save\" is not supported for a model that writes text, as this {} model; without it the "
         "adapter would be another",
-        (folder_ / config_name).string(), model.family);
+        (folder_ / config_name).generic_string(), model.family);
   const std::vector<std::string> whole = whole_modules_of(model);
   std::vector<std::string> paths;
   std::set<std::string> known;

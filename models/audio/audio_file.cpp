@@ -11,12 +11,12 @@
 namespace vkformer {
 
 std::vector<float> read_audio(const std::filesystem::path& file, int64_t rate) {
-  return decode_audio(MappedFile(file).bytes(), printable(file.string()), rate);
+  return decode_audio(MappedFile(file).bytes(), printable(file.generic_string()), rate);
 }
 
 double audio_seconds(const std::filesystem::path& file) {
   const MappedFile mapped(file);
-  AudioReader reader(mapped.bytes(), printable(file.string()));
+  AudioReader reader(mapped.bytes(), printable(file.generic_string()));
   size_t samples = 0;
   for (size_t block = reader.next().size(); block > 0; block = reader.next().size()) samples += block;
   return static_cast<double>(samples) / static_cast<double>(reader.rate());

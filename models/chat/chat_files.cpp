@@ -33,7 +33,7 @@ std::optional<FoundText> text_in(const JsonObject& json, std::string_view kind) 
 
 std::optional<FoundText> find_text(const std::filesystem::path& folder, std::string_view kind) {
   if (const auto path = folder / "chat_template.jinja"; std::filesystem::exists(path))
-    return FoundText{content_of(path), path.string()};
+    return FoundText{content_of(path), path.generic_string()};
   for (const char* name : {"tokenizer_config.json", "chat_template.json"})
     if (has_model_json(folder, name))
       if (auto found = text_in(load_model_json(folder, name), kind)) return found;

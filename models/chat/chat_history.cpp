@@ -63,10 +63,10 @@ ChatHistory ChatHistory::load(const std::filesystem::path& path) {
   const JsonObject file = [&] {
     // A list becomes the object around it, so that both are read alike.
     const std::string text(MappedFile(path).text());
-    const nlohmann::json json = parse_json(text, path.string());
-    return JsonObject::parse(json.is_array() ? nlohmann::json{{"messages", json}}.dump() : text, path.string());
+    const nlohmann::json json = parse_json(text, path.generic_string());
+    return JsonObject::parse(json.is_array() ? nlohmann::json{{"messages", json}}.dump() : text, path.generic_string());
   }();
-  check(file.has("messages"), "{} holds no conversation: \"messages\" is missing", printable(path.string()));
+  check(file.has("messages"), "{} holds no conversation: \"messages\" is missing", printable(path.generic_string()));
   ChatHistory history;
   bool first = true;
   for (const JsonObject& message : require_objects(file, "messages")) {
@@ -92,7 +92,8 @@ void ChatHistory::save(const std::filesystem::path& path) const {
   if (std::filesystem::exists(path)) try {
       load(path);
     } catch (const Error&) {
-      fail("{} is there and holds something else than a conversation; choose another name", printable(path.string()));
+      fail("{} is there and holds something else than a conversation; choose another name",
+           printable(path.generic_string()));
     }
   write_json(path, nlohmann::json{{"messages", nlohmann::json::parse(messages().dump())}});
 }

@@ -162,7 +162,7 @@ std::optional<int64_t> as_integer(const std::string& label) {
 
 LabelledRows read_rows(std::string_view content, const std::string& name, ColumnChoice choose) {
   LabelledRows result{.name = name, .pairs = false, .rows = {}};
-  const std::string kind = std::filesystem::path(name).extension().string();
+  const std::string kind = std::filesystem::path(name).extension().generic_string();
   check(kind == ".jsonl" || kind == ".ndjson" || kind == ".csv" || kind == ".tsv",
         "{}: its name does not say how it is to be read; call it .jsonl, .csv or .tsv", name);
   const std::vector<std::string> lines = split_lines(content, name);
@@ -188,8 +188,8 @@ LabelledRows read_labelled_pictures(std::string_view content, const std::string&
   for (LabelledRow& row : rows.rows) {
     const auto file = std::filesystem::path(name).parent_path() / row.first;
     check(!row.first.empty() && std::filesystem::is_regular_file(file), "{}:{}: there is no picture {}", name, row.line,
-          printable(file.string()));
-    row.first = file.string();
+          printable(file.generic_string()));
+    row.first = file.generic_string();
   }
   return rows;
 }

@@ -51,7 +51,7 @@ std::vector<std::string> split_lines(std::string_view text, std::string_view nam
 }
 
 std::string name_of_lines(const std::filesystem::path& file) {
-  return file == "-" ? "standard input" : printable(file.string());
+  return file == "-" ? "standard input" : printable(file.generic_string());
 }
 
 std::vector<std::string> read_lines(const std::filesystem::path& file) {
@@ -59,7 +59,8 @@ std::vector<std::string> read_lines(const std::filesystem::path& file) {
   if (file == "-") return split_lines(read_stream(stdin, name), name);
   std::error_code ignored;  // MappedFile says what is wrong with a file
   if (!std::filesystem::is_fifo(file, ignored)) return split_lines(MappedFile(file).text(), name);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.string().c_str(), "rb"), &std::fclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.generic_string().c_str(), "rb"),
+                                                               &std::fclose);
   check(stream != nullptr, "cannot read {}: {}; check the path", name, std::generic_category().message(errno));
   return split_lines(read_stream(stream.get(), name), name);
 }

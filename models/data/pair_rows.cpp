@@ -40,7 +40,7 @@ PairKeys keys_of_first(const JsonObject& object, const std::string& line) {
 }  // namespace
 
 PairRows read_pair_rows(std::string_view content, const std::string& name) {
-  const std::string kind = std::filesystem::path(name).extension().string();
+  const std::string kind = std::filesystem::path(name).extension().generic_string();
   const bool objects = kind == ".jsonl" || kind == ".ndjson";
   check(objects || kind == ".tsv", "{}: one file of pairs must be .tsv or .jsonl; or give two files of lines", name);
   const std::vector<std::string> lines = split_lines(content, name);

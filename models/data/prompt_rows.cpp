@@ -32,7 +32,7 @@ PromptRow row_of(const JsonObject& object, const std::string& line) {
 void for_rows_of_prompts(
     std::string_view content, const std::string& name,
     const std::function<void(const std::string& line, const std::string& place, size_t number)>& take) {
-  const std::string kind = std::filesystem::path(name).extension().string();
+  const std::string kind = std::filesystem::path(name).extension().generic_string();
   check(kind == ".jsonl" || kind == ".ndjson", "{}: rows of prompts are JSON lines, a file that ends in .jsonl", name);
   const std::vector<std::string> lines = split_lines(content, name);
   bool any = false;

@@ -80,7 +80,7 @@ Question question_of(const JsonObject& object, std::string context) {
 
 Questions read_questions(std::string_view content, const std::string& name) {
   Questions result{.name = name, .questions = {}};
-  const std::string kind = std::filesystem::path(name).extension().string();
+  const std::string kind = std::filesystem::path(name).extension().generic_string();
   check(kind == ".jsonl" || kind == ".ndjson" || kind == ".json",
         "{}: its name does not say how it is to be read; call it .jsonl, or .json as SQuAD's", name);
   if (kind == ".json") {

@@ -34,7 +34,7 @@ std::vector<float> SpeechData::frames_of(const std::filesystem::path& recording)
     if (std::ssize(samples) < settings_.mel.samples() + settings_.mel.hop)
       samples.resize(std::min(samples.size(), static_cast<size_t>(settings_.mel.samples())));
     check(std::ssize(samples) <= settings_.mel.samples(),
-          "{}: {:.1f} s are longer than the model's windows of {} s; cut it", recording.string(),
+          "{}: {:.1f} s are longer than the model's windows of {} s; cut it", recording.generic_string(),
           static_cast<double>(samples.size()) / static_cast<double>(settings_.mel.rate), settings_.mel.chunk_seconds);
     return log_mel(samples, settings_.mel);
   });

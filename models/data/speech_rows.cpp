@@ -19,7 +19,7 @@ std::string first_of(const JsonObject& row, std::initializer_list<const char*> k
 
 SpeechRows read_speech_rows(std::string_view content, const std::string& name) {
   const std::filesystem::path file(name);
-  const std::string kind = file.extension().string();
+  const std::string kind = file.extension().generic_string();
   const bool objects = kind == ".jsonl" || kind == ".ndjson";
   check(objects || kind == ".tsv", "{}: a file of recordings and texts must be .tsv or .jsonl", name);
   SpeechRows rows;
@@ -41,7 +41,7 @@ SpeechRows read_speech_rows(std::string_view content, const std::string& name) {
     }
     const std::filesystem::path path = file.parent_path() / recording;
     check(!recording.empty() && std::filesystem::is_regular_file(path), "{}: there is no audio file {}", place,
-          printable(path.string()));
+          printable(path.generic_string()));
     rows.recordings.push_back(path);
     rows.texts.push_back(std::move(text));
     rows.languages.push_back(std::move(language));

@@ -75,7 +75,7 @@ void add_objects(TaggedTexts& result, const std::vector<std::string>& lines) {
 
 TaggedTexts read_tagged_texts(std::string_view content, const std::string& name) {
   TaggedTexts result{.name = name, .texts = {}};
-  const std::string kind = std::filesystem::path(name).extension().string();
+  const std::string kind = std::filesystem::path(name).extension().generic_string();
   const bool objects = kind == ".jsonl" || kind == ".ndjson";
   check(objects || kind == ".conll" || kind == ".txt" || kind == ".tsv",
         "{}: its name does not say how it is to be read; call it .conll, .txt, .tsv or .jsonl", name);

@@ -42,13 +42,15 @@ Pooling read_pooling(const JsonObject& config) {
 std::string path_of(const JsonObject& module) {
   const std::filesystem::path path = require_string(module, "path");
   check(!path.empty() && path.is_relative() && std::ranges::count(path, "..") == 0,
-        "{}: the path {} of a module does not lie below the model's folder", module.name(), in_quotes(path.string()));
-  return path.string();
+        "{}: the path {} of a module does not lie below the model's folder", module.name(),
+        in_quotes(path.generic_string()));
+  return path.generic_string();
 }
 
 /// modules.json is a list, which JsonObject is not.
 JsonObject load_list(const std::filesystem::path& file) {
-  return JsonObject::make({{"modules", parse_json(MappedFile(file).text(), file.string())}}, file.string());
+  return JsonObject::make({{"modules", parse_json(MappedFile(file).text(), file.generic_string())}},
+                          file.generic_string());
 }
 
 void read_modules(const std::filesystem::path& folder, EmbeddingRecipe& recipe) {

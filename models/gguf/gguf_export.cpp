@@ -48,7 +48,7 @@ void add_pooling(GgufPairs& pairs, const GgufArchitecture& architecture, const M
   if (model.task == Task::classify || model.task == Task::score) return pairs.add_integer(key, by_classifier);
   const EmbeddingRecipe recipe = embedding_recipe(folder);
   check(recipe.dense.empty(), "{}: GGUF files have no place for its Dense layers; convert it to a folder",
-        folder.string());
+        folder.generic_string());
   if (recipe.said)
     pairs.add_integer(key, gguf_number(recipe.pooling));
   else if (!model.generates())
@@ -224,10 +224,10 @@ json config_of_file(const Model& model) {
 
 /// A folder's name, or what a GGUF file calls itself.
 std::string name_of_model(const std::filesystem::path& model) {
-  if (!is_gguf(model)) return model.filename().string();
+  if (!is_gguf(model)) return model.filename().generic_string();
   const GgufShards shards(model);
   const GgufMetadata& metadata = shards.metadata();
-  return metadata.has("general.name") ? std::string(metadata.text("general.name")) : model.stem().string();
+  return metadata.has("general.name") ? std::string(metadata.text("general.name")) : model.stem().generic_string();
 }
 
 }  // namespace

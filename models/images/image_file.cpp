@@ -26,7 +26,7 @@ StoredImage read_stored(std::span<const std::byte> bytes, const std::string& nam
 }  // namespace
 
 Image read_image(const std::filesystem::path& file, int64_t most_pixels) {
-  return read_image(MappedFile(file).bytes(), printable(file.string()), most_pixels);
+  return read_image(MappedFile(file).bytes(), printable(file.generic_string()), most_pixels);
 }
 
 Image read_image(std::span<const std::byte> bytes, const std::string& name, int64_t most_pixels) {

@@ -54,7 +54,7 @@ JsonObject settings_of(const std::filesystem::path& folder) {
   }
   check(std::filesystem::exists(older),
         "{}: it has no preprocessor_config.json, which says how pictures are prepared; copy it from the model's source",
-        printable(folder.string()));
+        printable(folder.generic_string()));
   return JsonObject::load(older);
 }
 

@@ -22,7 +22,7 @@ void write_png(const std::filesystem::path& path, const Image& image) {
     bytes.resize(size);
     const bool done =
         png_image_write_to_memory(&png, measured ? bytes.data() : nullptr, &size, 0, image.rgb.data(), 0, nullptr) != 0;
-    check(done, "{}: libpng can't make a file of {} x {} pixels ({})", path.string(), image.width, image.height,
+    check(done, "{}: libpng can't make a file of {} x {} pixels ({})", path.generic_string(), image.width, image.height,
           std::string(png.message));
   }
   bytes.resize(size);

@@ -15,7 +15,7 @@ PictureReader::PictureReader(Backend& backend, Eyes eyes, const ImageProcessor& 
       processor_(processor),
       position_(std::move(position)),
       weights_(eyes_.model.parameters, folder) {
-  const std::string name = printable(folder.string());
+  const std::string name = printable(folder.generic_string());
   if (const auto& fit = processor.settings().fit; eyes_.any_size && fit) {
     check(fit->factor == eyes_.any_size->factor,
           "{}: its processor makes pictures of multiples of {} pixels, its model takes those of {}; copy both from one "

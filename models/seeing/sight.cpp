@@ -18,8 +18,8 @@ Sight::Sight(Backend& backend, const std::filesystem::path& folder, const Model&
     const SeenPictures::Marks marks{text.vocabulary, eyes.token, eyes.mark.empty() ? position : eyes.mark};
     reader_ = std::make_unique<PictureReader>(backend, std::move(eyes), ImageProcessor::from_folder(folder), position,
                                               folder);
-    check(!position.empty(), "{}: its tokenizer has no token {}, which stands for pictures", printable(folder.string()),
-          marks.token);
+    check(!position.empty(), "{}: its tokenizer has no token {}, which stands for pictures",
+          printable(folder.generic_string()), marks.token);
     pictures_ = std::make_unique<SeenPictures>(
         marks, [this](const Image& image) { return reader_->prepared(image); },
         [this](const PreparedPicture& picture) { return reader_->read(picture); });

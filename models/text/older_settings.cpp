@@ -18,7 +18,8 @@ constexpr const char* role_names[] = {"bos_token", "eos_token", "unk_token", "se
                                       "pad_token", "cls_token", "mask_token"};
 
 JsonObject file_or_empty(const std::filesystem::path& file) {
-  return std::filesystem::exists(file) ? JsonObject::load(file) : JsonObject::make(json::object(), file.string());
+  return std::filesystem::exists(file) ? JsonObject::load(file)
+                                       : JsonObject::make(json::object(), file.generic_string());
 }
 
 /// A text, or an object as transformers writes an AddedToken. `special`: unless it says so itself.
@@ -88,7 +89,7 @@ constexpr TypeAndClass classes_of_models[] = {{"bert", "BertTokenizer"},
 }  // namespace
 
 OlderSettings::OlderSettings(const std::filesystem::path& folder)
-    : name_(printable(folder.string())), config_(file_or_empty(folder / "tokenizer_config.json")) {
+    : name_(printable(folder.generic_string())), config_(file_or_empty(folder / "tokenizer_config.json")) {
   read_special_tokens(config_);
   // Where the added tokens stand in tokenizer_config.json, all that special_tokens_map.json says does, too.
   if (!config_.has("added_tokens_decoder")) read_special_tokens(file_or_empty(folder / "special_tokens_map.json"));

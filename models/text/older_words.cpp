@@ -19,7 +19,7 @@ using nlohmann::json;
 template <class Use>
 void each_line(const std::filesystem::path& path, const Use& use) {
   const MappedFile file(path);
-  const std::string name = printable(path.string());
+  const std::string name = printable(path.generic_string());
   check(file.bytes().size() <= json_size_limit, "{}: {} bytes are too many for a vocabulary; check the path", name,
         file.bytes().size());
   std::string_view text = file.text();
@@ -63,8 +63,8 @@ json read_merges(const std::filesystem::path& path) {
     const size_t blank = line.find(' ');
     const bool two =
         blank != line.npos && blank > 0 && blank + 1 < line.size() && line.find(' ', blank + 1) == line.npos;
-    check(two, "{}:{}: {} is not a merge of two tokens; the file is damaged", printable(path.string()), number + 1,
-          in_quotes(line));
+    check(two, "{}:{}: {} is not a merge of two tokens; the file is damaged", printable(path.generic_string()),
+          number + 1, in_quotes(line));
     merges.push_back({line.substr(0, blank), line.substr(blank + 1)});
   });
   return merges;

@@ -61,7 +61,7 @@ void read_normalizer_spec(std::string_view message, File& file) {
 
 File File::load(const std::filesystem::path& path) {
   const MappedFile file(path);
-  std::string name = printable(path.string());
+  std::string name = printable(path.generic_string());
   check(file.bytes().size() <= json_size_limit, "{}: {} bytes are too many for a SentencePiece model; check the path",
         name, file.bytes().size());
   return parse(file.text(), std::move(name));

@@ -172,7 +172,8 @@ json train_tokenizer(std::span<const std::string> lines, const TokenizerTraining
 void save_tokenizer(const json& tokenizer, Layout layout, const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  check(!error, "cannot create the folder {}: {}; choose another place", printable(folder.string()), error.message());
+  check(!error, "cannot create the folder {}: {}; choose another place", printable(folder.generic_string()),
+        error.message());
   write_tokenizer_files(folder, tokenizer.dump(2) + '\n', layout_of(layout).settings());
 }
 

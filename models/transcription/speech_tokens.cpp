@@ -105,7 +105,7 @@ SpeechTokens speech_tokens_of(const Tokenizer& tokenizer, const std::string& nam
 
 SpeechTokens load_speech_tokens(const std::filesystem::path& folder, const Model& model, const Tokenizer& tokenizer) {
   constexpr const char* file = "generation_config.json";
-  return speech_tokens_of(tokenizer, folder.string(), model,
+  return speech_tokens_of(tokenizer, folder.generic_string(), model,
                           load_model_json(folder, has_model_json(folder, file) ? file : "config.json"));
 }
 

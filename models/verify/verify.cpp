@@ -16,7 +16,7 @@ bool verify_tokenizers(const std::filesystem::path& folder, const std::function<
   std::set<std::filesystem::path> kinds;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (holds_tokenizer_case(entry.path())) kinds.insert(entry.path());
-  for (const auto& kind : kinds) verify_tokenizer(kind, kind.filename().string() + ": ", report);
+  for (const auto& kind : kinds) verify_tokenizer(kind, kind.filename().generic_string() + ": ", report);
   return !kinds.empty();
 }
 

@@ -40,7 +40,7 @@ FolderTexts::FolderTexts(const std::filesystem::path& folder, const nlohmann::js
 FolderTexts::Chat FolderTexts::read_chat(const char* kind) const {
   check_folder(folder_);
   auto found = find_chat_template(folder_, kind);
-  check(found.has_value(), "'{}' has no chat template; write the conversation yourself", folder_.string());
+  check(found.has_value(), "'{}' has no chat template; write the conversation yourself", folder_.generic_string());
   Chat chat{*std::move(found), special_token_variables(folder_), {}};
   if (has_text()) chat.end = end_of_turn(text_behind_answers(chat.chat, chat.variables), text());
   return chat;

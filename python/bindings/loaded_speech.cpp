@@ -20,7 +20,7 @@ nlohmann::json LoadedModel::transcribe(const Recording& recording, const SpeechT
     ear_.reset();
     const MelSettings mel = load_mel_settings(folder, usual_mel_settings(model()));
     const Tokenizer* tokenizer = texts_->text().tokenizer();
-    check(tokenizer != nullptr, "{} has no tokenizer.json of Whisper's", folder.string());
+    check(tokenizer != nullptr, "{} has no tokenizer.json of Whisper's", folder.generic_string());
     ear_.reset(new Ear{beams, mel,
                        Transcriber(*session().backend, model(), weights_.store, *tokenizer,
                                    load_speech_tokens(folder, model(), *tokenizer), mel, {.beams = beams})});

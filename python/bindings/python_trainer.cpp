@@ -107,7 +107,7 @@ Model with_adapter(Model model, const TrainerOptions& options, const std::filesy
   check(!is_half(products) || kept == DType::f32 || kept == products,
         "weights are {} and products {}: these take operands of one type", name_of(kept), name_of(products));
   if (kept != DType::f32) store_weights_as(model, kept);
-  adapt(model, options.lora->config, modules_of_targets(model, options.lora->targets), folder.string(),
+  adapt(model, options.lora->config, modules_of_targets(model, options.lora->targets), folder.generic_string(),
         whole_modules(model));
   return model;
 }
@@ -184,7 +184,7 @@ PythonTrainer::PythonTrainer(const nlohmann::json& config, const std::filesystem
 PythonTrainer::PythonTrainer(const std::filesystem::path& folder, const std::string& device,
                              const TrainerOptions& options)
     : PythonTrainer(with_adapter(load_model(folder), options, folder), folder, device, options) {
-  if (options.lora) base_ = folder.string();
+  if (options.lora) base_ = folder.generic_string();
   Weights(model_->parameters, folder).load(trainer_->store());
   for (const ParameterSpec& parameter : model_->parameters)
     if (parameter.adapter) trainer_->store().write(parameter.name, start_values(parameter, options.settings.seed));
@@ -193,15 +193,15 @@ PythonTrainer::PythonTrainer(const std::filesystem::path& folder, const std::str
 std::unique_ptr<PythonTrainer> PythonTrainer::resume(const std::filesystem::path& run, const std::string& device,
                                                      const nlohmann::json& changes) {
   const auto checkpoint = latest_checkpoint(run);
-  check(checkpoint.has_value(), "'{}' has no checkpoint to go on from", run.string());
+  check(checkpoint.has_value(), "'{}' has no checkpoint to go on from", run.generic_string());
   check(std::filesystem::exists(*checkpoint / state_file),
-        "'{}' was not written by a Python program; go on with `vkformer train --resume`", run.string());
+        "'{}' was not written by a Python program; go on with `vkformer train --resume`", run.generic_string());
   const JsonObject state = JsonObject::load(*checkpoint / state_file);
   TrainerOptions options;
   options.take(require_object(state, "settings").value());
   options.profile = false;
   options.take(changes);
-  const std::filesystem::path folder = options.lora ? require_string(state, "base") : checkpoint->string();
+  const std::filesystem::path folder = options.lora ? require_string(state, "base") : checkpoint->generic_string();
   auto trainer = std::make_unique<PythonTrainer>(folder, device, options);
   trainer->trainer_->load(*checkpoint);
   trainer->run_ = std::filesystem::canonical(run);
@@ -245,7 +245,7 @@ void PythonTrainer::save(const std::filesystem::path& run) {
   const auto place = std::filesystem::absolute(run);
   const bool ours = !run_.empty() && std::filesystem::exists(place) && std::filesystem::equivalent(place, run_);
   check(ours || !latest_checkpoint(place),
-        "'{}' already holds a run; go on with it (Trainer.resume), or name another folder", run.string());
+        "'{}' already holds a run; go on with it (Trainer.resume), or name another folder", run.generic_string());
   if (options_.settings.scales_loss()) options_.settings.loss_scale = trainer_->loss_scale();
   CheckpointWriter(place).commit(iteration_, [&](const std::filesystem::path& folder) {
     nlohmann::json state = {{"iteration", iteration()}, {"settings", options_.json()}};

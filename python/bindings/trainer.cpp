@@ -56,12 +56,12 @@ std::unique_ptr<PythonTrainer> make(const py::object& model, const DeviceName& d
   const nlohmann::json config = is_config ? json_of(model) : nlohmann::json();
   const WithoutGil without;
   if (!is_config && !is_file) {
-    check(tokenizer.empty(), "the tokenizer of '{}' is its own; leave out tokenizer", path.string());
+    check(tokenizer.empty(), "the tokenizer of '{}' is its own; leave out tokenizer", path.generic_string());
     const auto folder = std::filesystem::absolute(resolve_model_folder(path)).lexically_normal();
     return std::make_unique<PythonTrainer>(folder, text_of(device), options);
   }
   check(tokenizer.empty() || std::filesystem::is_directory(tokenizer) || is_gguf(tokenizer),
-        "tokenizer '{}' is no folder", tokenizer.string());
+        "tokenizer '{}' is no folder", tokenizer.generic_string());
   return std::make_unique<PythonTrainer>(is_file ? JsonObject::load(path).value() : config,
                                          tokenizer.empty() ? tokenizer : resolve_tokenizer_folder(tokenizer),
                                          text_of(device), options);

@@ -29,7 +29,7 @@ std::string human_size(uint64_t bytes) {
 }
 
 std::string advice(int error, const fs::path& folder) {
-  const std::string where = printable(folder.string());
+  const std::string where = printable(folder.generic_string());
   if (host::is_full(error)) {
     std::error_code ignored;
     const fs::space_info space = fs::space(folder, ignored);
@@ -56,7 +56,7 @@ AtomicFile::AtomicFile(fs::path path, uint64_t size) : path_(std::move(path)), n
   const fs::file_status present = fs::status(path_, ignored);
   // Renaming over a device or a pipe would replace it.
   check(!fs::exists(present) || fs::is_regular_file(present), "cannot write {}: {}; name a file",
-        printable(path_.string()), fs::is_directory(present) ? "it is a folder" : "it is not a regular file");
+        printable(path_.generic_string()), fs::is_directory(present) ? "it is a folder" : "it is not a regular file");
   int error = 0;
   do {
     fs::path temporary = path_;
@@ -68,18 +68,18 @@ AtomicFile::AtomicFile(fs::path path, uint64_t size) : path_(std::move(path)), n
 
 void AtomicFile::give_up(int error) {
   file_.discard();
-  fail("cannot write {} ({}): {}; {}", printable(path_.string()), human_size(std::max(needed_, written_)),
+  fail("cannot write {} ({}): {}; {}", printable(path_.generic_string()), human_size(std::max(needed_, written_)),
        std::generic_category().message(error), advice(error, folder_of(path_)));
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  check(static_cast<bool>(file_), "cannot write {}: the file is already complete", printable(path_.string()));
+  check(static_cast<bool>(file_), "cannot write {}: the file is already complete", printable(path_.generic_string()));
   written_ += bytes.size();
   if (const int error = file_.write(bytes)) give_up(error);
 }
 
 void AtomicFile::commit() {
-  check(static_cast<bool>(file_), "cannot write {}: the file is already complete", printable(path_.string()));
+  check(static_cast<bool>(file_), "cannot write {}: the file is already complete", printable(path_.generic_string()));
   if (const int error = file_.move_to(path_)) give_up(error);
   if (const int error = host::sync(folder_of(path_))) give_up(error);
 }
@@ -97,8 +97,8 @@ void copy_file_atomically(const fs::path& from, const fs::path& to) {
 
 void sync_to_disk(const fs::path& path) {
   if (const int error = host::sync(path))
-    fail("cannot write {} to the disk: {}; {}", printable(path.string()), std::generic_category().message(error),
-         advice(error, folder_of(path)));
+    fail("cannot write {} to the disk: {}; {}", printable(path.generic_string()),
+         std::generic_category().message(error), advice(error, folder_of(path)));
 }
 
 }  // namespace vkformer

@@ -47,8 +47,8 @@ std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator(); entry.increment(error))
-    names.push_back(entry->path().filename().string());
-  check(!error, "cannot read {}: {}; check its permissions", printable(folder.string()), error.message());
+    names.push_back(entry->path().filename().generic_string());
+  check(!error, "cannot read {}: {}; check its permissions", printable(folder.generic_string()), error.message());
   return names;
 }
 
@@ -88,8 +88,8 @@ host::FolderLock take(const fs::path& run) {
   host::FolderLock lock;
   const int error = lock.take(run);
   check(error != EWOULDBLOCK, "{} is in use by another training process; wait for it or choose another run directory",
-        printable(run.string()));
-  check(error == 0, "cannot open the run directory {}: {}; check its permissions", printable(run.string()),
+        printable(run.generic_string()));
+  check(error == 0, "cannot open the run directory {}: {}; check its permissions", printable(run.generic_string()),
         std::generic_category().message(error));
   return lock;
 }
@@ -109,11 +109,11 @@ std::optional<fs::path> latest_checkpoint(const fs::path& run) {
   if (name.ends_with('\n')) name.remove_suffix(1);
   const fs::file_type type = parse_name(name) ? fs::status(run / name, error).type() : fs::file_type::not_found;
   check(type != fs::file_type::none, "cannot read {}: {}; check the disk and its permissions",
-        printable((run / name).string()), error.message());
+        printable((run / name).generic_string()), error.message());
   check(type == fs::file_type::directory,
         "{} names {}, which is not a checkpoint folder beside it; write the name of one into it, or remove it to start "
         "afresh",
-        printable(latest.string()), in_quotes(name));
+        printable(latest.generic_string()), in_quotes(name));
   return run / name;
 }
 
@@ -127,13 +127,13 @@ std::optional<fs::path> unnamed_checkpoint(const fs::path& run) {
 std::optional<fs::path> checkpoint_around(const fs::path& place) {
   std::error_code error;
   for (fs::path at = fs::weakly_canonical(fs::absolute(place), error); at.has_relative_path(); at = at.parent_path())
-    if (parse_name(at.filename().string()) && fs::exists(at.parent_path() / latest_name, error)) return at;
+    if (parse_name(at.filename().generic_string()) && fs::exists(at.parent_path() / latest_name, error)) return at;
   return std::nullopt;
 }
 
 int64_t named_step(const fs::path& checkpoint) {
-  const auto name = parse_name(checkpoint.filename().string());
-  check(name.has_value(), "{} is not named as a checkpoint", printable(checkpoint.string()));
+  const auto name = parse_name(checkpoint.filename().generic_string());
+  check(name.has_value(), "{} is not named as a checkpoint", printable(checkpoint.generic_string()));
   return name->step;
 }
 
@@ -141,7 +141,7 @@ std::vector<fs::path> kept_checkpoints(const fs::path& run, int64_t every) {
   std::vector<fs::path> folders;
   const auto latest = latest_checkpoint(run);
   if (!latest) return folders;
-  const CheckpointName current = parse_name(latest->filename().string()).value();
+  const CheckpointName current = parse_name(latest->filename().generic_string()).value();
   for (const CheckpointName& name : checkpoints_in(run))
     if (name == current || (name < current && name.step % every == 0)) folders.push_back(run / name.to_string());
   return folders;
@@ -150,7 +150,7 @@ std::vector<fs::path> kept_checkpoints(const fs::path& run, int64_t every) {
 CheckpointWriter::CheckpointWriter(fs::path run, int keep, int64_t every)
     : run_(std::move(run)), keep_(keep), every_(every) {
   check(keep_ >= 1, "cannot keep {} checkpoints; keep at least 1", keep_);
-  const std::string where = printable(run_.string());
+  const std::string where = printable(run_.generic_string());
   std::error_code error;
   fs::create_directories(run_, error);
   check(!error, "cannot create the run directory {}: {}; choose another place", where, error.message());
@@ -163,7 +163,7 @@ void CheckpointWriter::check_place() const {
   check(lock_.is_at(run_),
         "{} is not the folder any more that this run began in: it was moved, removed or replaced; go on with "
         "--resume where it is now",
-        printable(run_.string()));
+        printable(run_.generic_string()));
 }
 
 std::optional<fs::path> CheckpointWriter::latest() const try { return latest_checkpoint(run_); } catch (const Error&) {
@@ -185,13 +185,13 @@ void CheckpointWriter::remove_leftovers() const {
       std::error_code error;
       fs::remove_all(run_ / name, error);
       check(!error, "cannot remove {}, left behind by a killed run: {}; remove it by hand",
-            printable((run_ / name).string()), error.message());
+            printable((run_ / name).generic_string()), error.message());
     }
   }
 }
 
 void CheckpointWriter::remove_all_but_newest(const fs::path& newest, Older kept) const {
-  const CheckpointName current = parse_name(newest.filename().string()).value();
+  const CheckpointName current = parse_name(newest.filename().generic_string()).value();
   std::vector<CheckpointName> found;
   try {
     found = checkpoints_in(run_);
@@ -218,7 +218,7 @@ std::optional<int64_t> CheckpointWriter::withdraw() const {
   check_place();
   const auto latest = this->latest();
   if (!latest) return std::nullopt;
-  const CheckpointName current = parse_name(latest->filename().string()).value();
+  const CheckpointName current = parse_name(latest->filename().generic_string()).value();
   for (const CheckpointName& name : checkpoints_in(run_)) {
     if (name >= current) continue;
     write_file_atomically(run_ / latest_name, name.to_string() + '\n');
@@ -240,7 +240,7 @@ fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const f
 
   fs::remove_all(unfinished, error);
   if (!error) fs::create_directory(unfinished, error);
-  check(!error, "cannot create {}: {}; check the disk and its permissions", printable(unfinished.string()),
+  check(!error, "cannot create {}: {}; check the disk and its permissions", printable(unfinished.generic_string()),
         error.message());
   try {
     write(unfinished);
@@ -252,7 +252,7 @@ fs::path CheckpointWriter::commit(int64_t step, const std::function<void(const f
   } catch (const fs::filesystem_error& failure) {
     fs::remove_all(unfinished, error);
     check_place();
-    fail("cannot write {}: {}; check the disk and its permissions", printable(folder.string()),
+    fail("cannot write {}: {}; check the disk and its permissions", printable(folder.generic_string()),
          failure.code().message());
   } catch (...) {
     fs::remove_all(unfinished, error);

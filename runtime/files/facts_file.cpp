@@ -141,14 +141,14 @@ nlohmann::json facts_json(const DeviceFacts& f) {
 
 DeviceFacts load_facts(const std::filesystem::path& file) {
   const MappedFile mapped(file);
-  const nlohmann::json json = parse_json(mapped.text(), file.string());
+  const nlohmann::json json = parse_json(mapped.text(), file.generic_string());
   std::vector<DeviceFacts> devices;
   for (const nlohmann::json& device : json.is_array() ? json : nlohmann::json::array({json}))
-    devices.push_back(facts_of(JsonObject::parse(device.dump(), file.string())));
+    devices.push_back(facts_of(JsonObject::parse(device.dump(), file.generic_string())));
   for (const auto& [kind, name] : kinds)
     for (const DeviceFacts& device : devices)
       if (device.kind == kind) return device;
-  fail("{} has no device: it has to come from `vkformer devices --json`", file.string());
+  fail("{} has no device: it has to come from `vkformer devices --json`", file.generic_string());
 }
 
 }  // namespace vkformer

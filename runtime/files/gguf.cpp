@@ -286,7 +286,7 @@ std::string GgufMetadata::bytes(std::string_view key) const {
 }
 
 GgufFile::GgufFile(const std::filesystem::path& path) : file_(path) {
-  metadata_.file_ = printable(path.string());
+  metadata_.file_ = printable(path.generic_string());
   parse(file_->bytes());
 }
 

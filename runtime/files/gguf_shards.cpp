@@ -33,7 +33,7 @@ struct ShardName {
 }  // namespace
 
 GgufShards::GgufShards(const std::filesystem::path& path) {
-  const auto shard = ShardName::parse(path.filename().string());
+  const auto shard = ShardName::parse(path.filename().generic_string());
   if (!shard) {
     add_tensors(files_.emplace_back(path));
     const int64_t count = metadata().integer_or("split.count", 0, 0, UINT16_MAX);

@@ -71,7 +71,7 @@ void GgufPairs::add_bytes(std::string_view key, std::string_view values) {
 }
 
 void write_gguf(const std::filesystem::path& path, const GgufPairs& metadata, const std::vector<GgufSource>& tensors) {
-  const std::string file = printable(path.string());
+  const std::string file = printable(path.generic_string());
   std::string header(gguf_magic);
   append<uint32_t>(header, 3);
   append<uint64_t>(header, tensors.size());

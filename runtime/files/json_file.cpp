@@ -97,9 +97,9 @@ JsonObject::JsonObject(std::shared_ptr<const json> file, const json* here, std::
 JsonObject JsonObject::load(const std::filesystem::path& path, size_t size_limit) {
   const MappedFile file(path);
   check(file.bytes().size() <= size_limit, "{}: {} bytes are more than a JSON file may have here ({}); check the path",
-        printable(path.string()), file.bytes().size(), size_limit);
-  if (file.text().find(infinity) == std::string_view::npos) return parse(file.text(), path.string());
-  return parse(with_null_for_infinity(file.text()), path.string());
+        printable(path.generic_string()), file.bytes().size(), size_limit);
+  if (file.text().find(infinity) == std::string_view::npos) return parse(file.text(), path.generic_string());
+  return parse(with_null_for_infinity(file.text()), path.generic_string());
 }
 
 JsonObject JsonObject::parse(std::string_view text, std::string name) {
@@ -191,7 +191,7 @@ void write_json(const std::filesystem::path& path, const json& value) {
   try {
     text = value.dump(2) + '\n';
   } catch (const json::exception& error) {
-    fail("cannot write {}: {}; use UTF-8 in names and texts", printable(path.string()), reason_of(error));
+    fail("cannot write {}: {}; use UTF-8 in names and texts", printable(path.generic_string()), reason_of(error));
   }
   write_file_atomically(path, text);
 }

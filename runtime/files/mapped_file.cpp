@@ -19,7 +19,8 @@ std::string_view advice(int error) {
 }
 
 [[noreturn]] void cannot_read(const std::filesystem::path& path, int error) {
-  fail("cannot read {}: {}; {}", printable(path.string()), std::generic_category().message(error), advice(error));
+  fail("cannot read {}: {}; {}", printable(path.generic_string()), std::generic_category().message(error),
+       advice(error));
 }
 
 }  // namespace
@@ -28,10 +29,11 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   const host::Mapping mapping = host::map_file(path);
   if (mapping.error != 0) cannot_read(path, mapping.error);
   check(mapping.kind != host::FileKind::folder, "cannot read {}: it is a folder; name a file in it",
-        printable(path.string()));
+        printable(path.generic_string()));
   check(mapping.kind == host::FileKind::regular,
-        "cannot read {}: it is not a regular file; copy its content to a file first", printable(path.string()));
-  check(!mapping.bytes.empty(), "cannot read {}: it is empty; write or download it again", printable(path.string()));
+        "cannot read {}: it is not a regular file; copy its content to a file first", printable(path.generic_string()));
+  check(!mapping.bytes.empty(), "cannot read {}: it is empty; write or download it again",
+        printable(path.generic_string()));
   bytes_ = mapping.bytes;
 }
 

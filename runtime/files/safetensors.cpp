@@ -134,7 +134,8 @@ std::optional<uint64_t> tensor_bytes(FileDType dtype, std::span<const int64_t> s
   return static_cast<uint64_t>(bytes);
 }
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : file_(path), name_(printable(path.string())) {
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path)
+    : file_(path), name_(printable(path.generic_string())) {
   parse(file_->bytes());
 }
 

@@ -29,7 +29,7 @@ TensorSource TensorSource::of(std::string name, std::vector<int64_t> shape, std:
 
 void write_safetensors(const std::filesystem::path& path, std::vector<TensorSource> tensors,
                        const std::map<std::string, std::string>& metadata) {
-  const std::string file = printable(path.string());
+  const std::string file = printable(path.generic_string());
   std::stable_sort(tensors.begin(), tensors.end(),
                    [](const TensorSource& a, const TensorSource& b) { return size_of(a.dtype) > size_of(b.dtype); });
 

@@ -123,7 +123,7 @@ int64_t TorchTensor::elements() const {
 }
 
 TorchFile::TorchFile(const std::filesystem::path& path)
-    : file_(path), name_(printable(path.string())), bytes_(file_->bytes()) {
+    : file_(path), name_(printable(path.generic_string())), bytes_(file_->bytes()) {
   parse();
 }
 

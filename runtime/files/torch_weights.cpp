@@ -60,7 +60,7 @@ bool TorchWeights::are_in(const fs::path& folder) {
 
 TorchWeights::TorchWeights(const fs::path& folder) {
   if (const fs::path file = folder / torch_name; fs::exists(file)) {
-    name_ = printable(file.string());
+    name_ = printable(file.generic_string());
     add_tensors(files_.emplace_back(file));
     return;
   }

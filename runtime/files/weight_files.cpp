@@ -52,14 +52,14 @@ WeightFiles::WeightFiles(const fs::path& path) {
   const fs::path file = folder ? path / "model.safetensors" : path;
   const fs::path index = path / "model.safetensors.index.json";
   if (!folder || fs::exists(file)) {
-    name_ = printable(file.string());
+    name_ = printable(file.generic_string());
     add_tensors(files_.emplace_back(file));
     return;
   }
   check(fs::exists(index),
         "{} has neither model.safetensors nor model.safetensors.index.json, nor a pytorch_model.bin; check the path or "
         "download them",
-        printable(path.string()));
+        printable(path.generic_string()));
   open_shards(index);
 }
 

@@ -17,7 +17,7 @@ bool is_plain_name(const std::string& file) {
 
 }  // namespace
 
-WeightIndex::WeightIndex(const std::filesystem::path& path) : name_(printable(path.string())) {
+WeightIndex::WeightIndex(const std::filesystem::path& path) : name_(printable(path.generic_string())) {
   const JsonObject weight_map = require_object(JsonObject::load(path), "weight_map");
   for (const auto& [tensor, shard] : weight_map.value().items()) {
     check(shard.is_string() && is_plain_name(shard.get_ref<const std::string&>()),

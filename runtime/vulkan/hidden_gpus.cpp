@@ -15,7 +15,7 @@ std::vector<std::string> hidden_gpus(const std::filesystem::path& devices,
   std::filesystem::directory_iterator entry(devices / "dri", none);
   for (; entry != std::filesystem::directory_iterator(); entry.increment(none)) {
     const std::filesystem::path& file = entry->path();
-    if (!file.filename().string().starts_with("renderD")) continue;
+    if (!file.filename().generic_string().starts_with("renderD")) continue;
     if (const int error = error_of(file); error == EACCES || error == EPERM) closed.push_back(file);
   }
   std::ranges::sort(closed);
@@ -24,14 +24,14 @@ std::vector<std::string> hidden_gpus(const std::filesystem::path& devices,
     lines.push_back(fmt::format(
         "a GPU is here that this user may not open ({}): join the group render (or video), by `sudo usermod -aG render "
         "$USER`, and log in again; to a container give the device and its group",
-        file.string()));
+        file.generic_string()));
   for (const char* name : {"nvidiactl", "nvidia0"}) {
     const auto file = devices / name;
     if (!std::filesystem::exists(file, none)) continue;
     lines.push_back(
         fmt::format("NVIDIA's driver is here ({}), but not its part for Vulkan: install that; a container gets it by "
                     "NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics",
-                    file.string()));
+                    file.generic_string()));
     break;
   }
   return lines;

@@ -26,7 +26,7 @@ inline void require(bool holds) {
 /// A folder of this process.
 inline const std::filesystem::path& folder() {
   static const std::filesystem::path folder = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "vkformer-fuzz-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "vkformer-fuzz-XXXXXX").generic_string();
     require(mkdtemp(name.data()) != nullptr);
     return std::filesystem::path(name);
   }();

@@ -211,7 +211,7 @@ TEST_CASE("GPUs that no driver lists are found by what the kernel shows of them"
   CHECK(hidden_gpus(devices, closed).empty());
   touch("dri/renderD128");
   REQUIRE(hidden_gpus(devices, closed).size() == 1);
-  CHECK(hidden_gpus(devices, closed)[0].find((devices / "dri/renderD128").string()) != std::string::npos);
+  CHECK(hidden_gpus(devices, closed)[0].find((devices / "dri/renderD128").generic_string()) != std::string::npos);
   CHECK(hidden_gpus(devices, closed)[0].find("join the group render") != std::string::npos);
   CHECK(hidden_gpus(devices).empty());  // it opens
   CHECK(hidden_gpus(devices, [](const std::filesystem::path&) { return ENXIO; }).empty());

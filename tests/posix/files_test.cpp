@@ -42,7 +42,7 @@ TEST_CASE("a write cut short by a limit leaves the old file and no rest", "[file
     ::setrlimit(RLIMIT_FSIZE, &limit);  // the first write stores 4096 bytes, the next one fails
     return error_of([&] { write_file_atomically(folder / "a", std::string(10000, 'x')); });
   });
-  CHECK_THAT(error, ContainsSubstring((folder / "a").string() + " (9.8 KiB): File too large; raise the limit"));
+  CHECK_THAT(error, ContainsSubstring((folder / "a").generic_string() + " (9.8 KiB): File too large; raise the limit"));
   CHECK(get(folder / "a") == "old");
   CHECK(names_in(folder.path()) == std::set<std::string>{"a"});
 }
@@ -58,7 +58,7 @@ TEST_CASE("a full disk is reported with what is needed and what is free", "[file
   });
   if (answer == "not permitted") SKIP("this system does not let a test mount a small disk");
   CHECK_THAT(answer, ContainsSubstring("(390.7 KiB): No space left on device; "));
-  CHECK_THAT(answer, ContainsSubstring(folder.path().string() + " has 60.0 KiB free: free some space"));
+  CHECK_THAT(answer, ContainsSubstring(folder.path().generic_string() + " has 60.0 KiB free: free some space"));
   CHECK_THAT(answer, EndsWith("/ clean"));
 }
 

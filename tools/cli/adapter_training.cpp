@@ -49,15 +49,15 @@ void give_adapter(const TrainFlags& flags, Model& model, DType of_files, const s
 
 Weights adapt_folder(const TrainFlags& flags, Model& model, RunState& state) {
   const std::filesystem::path folder = std::filesystem::absolute(resolve_model_folder(flags.from)).lexically_normal();
-  check(is_utf8(folder.string()), "{}: adapter_config.json can't keep a path that is not UTF-8; rename it",
-        printable(folder.string()));
+  check(is_utf8(folder.generic_string()), "{}: adapter_config.json can't keep a path that is not UTF-8; rename it",
+        printable(folder.generic_string()));
   const Weights before(model.parameters, folder);
-  give_adapter(flags, model, type_of_most(before.files()), folder.string(), before.absent());
+  give_adapter(flags, model, type_of_most(before.files()), folder.generic_string(), before.absent());
   // What a run goes on with is in its checkpoint.
   for (ParameterSpec& parameter : model.parameters) parameter.adapter |= flags.resume && parameter.trains();
   if (!flags.resume && !flags.plan) state.base_print = base_print(folder);
   if (!flags.resume && !flags.plan && std::filesystem::exists(folder.parent_path() / "latest"))
-    say("the adapter needs {} as it is; training that run on replaces it, so copy it first", folder.string());
+    say("the adapter needs {} as it is; training that run on replaces it, so copy it first", folder.generic_string());
   return {model.parameters, folder};
 }
 
@@ -70,9 +70,9 @@ void take_adapter(TrainFlags& flags, const std::filesystem::path& folder) {
   const AdapterFiles adapter(folder);
   if (flags.from.empty()) flags.from = adapter.base();
   check(!flags.from.empty() && std::filesystem::exists(flags.from),
-        "{} is an adapter of {}, which is not there; name that model's folder with --from", folder.string(),
+        "{} is an adapter of {}, which is not there; name that model's folder with --from", folder.generic_string(),
         in_quotes(flags.from));
-  flags.from = resolve_model_folder(flags.from).string();
+  flags.from = resolve_model_folder(flags.from).generic_string();
   flags.lora = fmt::format("r={}", adapter.config().rank);
 }
 

@@ -44,7 +44,7 @@ class AttentionRun {
     nlohmann::json data = attention_page_data(maps, {.source = pieces(tokenizer_, text_.source),
                                                      .read = pieces(tokenizer_.target(), text_.ids),
                                                      .written = pieces(tokenizer_.target(), written_)});
-    data["model"] = std::filesystem::path(flags_.model).lexically_normal().string();
+    data["model"] = std::filesystem::path(flags_.model).lexically_normal().generic_string();
     data["family"] = model_.family;
     data["device"] = backend->describe();
     data["source"] = flags_.text;

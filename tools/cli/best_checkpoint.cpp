@@ -15,12 +15,13 @@ BestCheckpoint::BestCheckpoint(const std::filesystem::path& folder, std::string 
   if (!latest) return;
   const JsonObject json = JsonObject::load(*latest / "best.json");
   const std::string before = require_string(json, "metric");
-  check(before == metric_, "{} is the best by {}, not by {}; remove it or keep to that", latest->string(), before,
-        metric_);
+  check(before == metric_, "{} is the best by {}, not by {}; remove it or keep to that", latest->generic_string(),
+        before, metric_);
   iteration_ = require_integer(json, "iteration", 1, int64_t{1} << 31);
   check(std::filesystem::exists(*latest / "model.safetensors") ||
             std::filesystem::exists(*latest / "adapter_model.safetensors"),
-        "{} has lost its weights; remove {}, and the best is looked for anew", latest->string(), folder.string());
+        "{} has lost its weights; remove {}, and the best is looked for anew", latest->generic_string(),
+        folder.generic_string());
   value_ = require_number(json, "value", -1e300, 1e300);
 }
 

@@ -16,7 +16,7 @@ ChatTemplate template_for(const ChatFlags& flags, const std::filesystem::path& f
   check(found.has_value(),
         "{} has no chat template, so nobody knows how a conversation is written for it; give one with --template FILE "
         "(or --template chatml), or use generate -p",
-        folder.string());
+        folder.generic_string());
   return *std::move(found);
 }
 

@@ -325,7 +325,7 @@ void refuse_to_replace_inputs(const CLI::App& verb) {
             (file.extension() != ".html" && (is_below(file, word) || is_linked_from(word, file))))
           throw UsageError(
               fmt::format("{} {}: the file is there, and belongs to what this command reads ({}); give another name",
-                          name, in_quotes(file.string()), in_quotes(word)));
+                          name, in_quotes(file.generic_string()), in_quotes(word)));
     }
   }
 }

@@ -63,10 +63,10 @@ void write_folder(const ConvertFlags& flags, const fs::path& given, const Model&
   const fs::path out = flags.out;
   const bool existed = fs::exists(out);
   check(!existed || (fs::is_directory(out) && fs::is_empty(out)), "'{}' is not an empty folder; give a new one",
-        out.string());
+        out.generic_string());
   // Two calls may both have seen that there is none.
   check(fs::create_directories(out) || existed, "'{}' is being written by another process; give a new one",
-        out.string());
+        out.generic_string());
   try {
     save_weights(weights, out / "model.safetensors", flags.quiet, change, type.dtype);
     if (is_gguf(given)) {

@@ -49,14 +49,14 @@ void write_numbers(const NumbersFlags& flags) {
   for (const CorpusPart& part : corpus_parts)
     for (const size_t side : {size_t{0}, size_t{1}})
       check(!std::filesystem::exists(path(part.name, side)), "{} is there already; give a new --out",
-            path(part.name, side).string());
+            path(part.name, side).generic_string());
   std::vector<std::unique_ptr<AtomicFile>> files;
   for (const CorpusPart& part : corpus_parts)
     for (const size_t side : {size_t{0}, size_t{1}})
       files.push_back(write_lines(path(part.name, side), split, part.part, words[side]));
   for (const auto& file : files) file->commit();
   const auto pair = [&](const char* name) {
-    return fmt::format("{} {}", path(name, 0).string(), path(name, 1).string());
+    return fmt::format("{} {}", path(name, 0).generic_string(), path(name, 1).generic_string());
   };
   print(
       "{} pairs to train on, {} for validation, {} for test: vkformer train models/configs/tiny-numbers.json "

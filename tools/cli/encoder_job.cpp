@@ -42,7 +42,7 @@ void begin_head_anew(Model& model, const JobHead& head, const JsonObject& from) 
 std::vector<std::string> classes_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
   if (has_config(flags, checkpoint)) return classes_of(JsonObject::load(checkpoint / "config.json"), 2);
   const AdapterFiles adapter(checkpoint);
-  return classes_of(JsonObject::make(*load_model(flags.from, &adapter).config, checkpoint.string()), 2);
+  return classes_of(JsonObject::make(*load_model(flags.from, &adapter).config, checkpoint.generic_string()), 2);
 }
 
 EncoderText EncoderText::load(const TrainFlags& flags, const std::filesystem::path& checkpoint, const char* option) {

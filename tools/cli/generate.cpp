@@ -34,7 +34,7 @@ void generate(GenerateFlags flags) {
   const std::vector<int32_t> prompt = tokenizer.encode(flags.prompt);
   for (const int32_t id : prompt)
     check(id < model.vocabulary, "{}: the prompt has token {}, the model knows {}; is the tokenizer another model's?",
-          folder.string(), id, model.vocabulary);
+          folder.generic_string(), id, model.vocabulary);
   const auto search = make_search(config, {prompt}, model.vocabulary);
   const int64_t samples = std::exchange(config.num_return_sequences, 1);
   DraftSetup drafts(flags, model, tokenizer);

@@ -40,7 +40,7 @@ void check_fits(Model& model, const std::filesystem::path& files, const Generato
   const int64_t needed = generator_bytes(model, shape, facts);
   if (has_room(needed + beside, facts)) return;
   const auto fitting = fitting_type(load_model(files), shape, facts, beside);
-  fail("{} needs {} for weights and caches{}, {} has {} free; {}", files.string(), size_text(needed),
+  fail("{} needs {} for weights and caches{}, {} has {} free; {}", files.generic_string(), size_text(needed),
        beside > 0 ? fmt::format(", what runs beside it (a model that drafts, eyes) {}", size_text(beside)) : "",
        facts.name, size_text(static_cast<int64_t>(facts.memory_free)),
        fitting ? fmt::format("--dtype {} takes {}", fitting->dtype, size_text(fitting->bytes))

@@ -82,7 +82,7 @@ std::string taken_from(const GenerationSource& source, const GenerateFlags& flag
     taken += fmt::format("{}{} {}", taken.empty() ? "" : ", ", key, printable(value.dump(), 60));
   }
   if (taken.empty()) return taken;
-  return fmt::format("from {}: {}", std::filesystem::path(source.json.name()).filename().string(), taken);
+  return fmt::format("from {}: {}", std::filesystem::path(source.json.name()).filename().generic_string(), taken);
 }
 
 /// Where a folder has no generation_config.json: what the tokenizer's own kind of model says of itself.

@@ -27,7 +27,7 @@ struct JudgedReport {
 JudgedReport load_judged(const std::string& file) {
   const JsonObject json = JsonObject::load(file);
   check(json.has("pipelines"), "{} is no report of `vkformer pipelines --report`", file);
-  JudgedReport report{.name = std::filesystem::path(file).stem().string(), .pipelines = {}};
+  JudgedReport report{.name = std::filesystem::path(file).stem().generic_string(), .pipelines = {}};
   for (const JsonObject& row : require_objects(json, "pipelines"))
     report.pipelines.push_back({pipeline_from(row), require_boolean(row, "chosen")});
   return report;

@@ -39,7 +39,7 @@ Tensors tensors_of(const std::filesystem::path& path) {
   Tensors tensors;
   for (const auto& entry : file.tensors()) {
     if (entry.name == "logits") continue;  // of what this command wrote
-    check(entry.shape.size() == 2 && entry.elements() > 0, "{}: {} must be [batch, positions]", path.string(),
+    check(entry.shape.size() == 2 && entry.elements() > 0, "{}: {} must be [batch, positions]", path.generic_string(),
           in_quotes(entry.name));
     IdMatrix& tensor = tensors[entry.name] = {entry.shape[0], entry.shape[1], {}};
     tensor.values.resize(static_cast<size_t>(entry.elements()));

@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   } catch (const vkformer::ReaderLeft&) {
     return 1;
   } catch (const std::filesystem::filesystem_error& error) {
-    const std::string where = error.path1().empty() ? "a file" : vkformer::printable(error.path1().string());
+    const std::string where = error.path1().empty() ? "a file" : vkformer::printable(error.path1().generic_string());
     vkformer::say("vkformer: {}: {}; check the disk and its permissions", where, error.code().message());
     return 1;
   } catch (const std::system_error& error) {  // of a thread, mostly

@@ -36,18 +36,18 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
     record_.add(json);
   }
   const std::string lost =
-      fmt::format("{}: {} without an iteration", printable(path.string()), counted(unread, "line"));
+      fmt::format("{}: {} without an iteration", printable(path.generic_string()), counted(unread, "line"));
   check(unread == 0 || iteration > 0, "{}, so a run did not write it and a new run would replace it; move it away",
         lost);
   if (unread > 0) say("{} left out", lost);
   write_file_atomically(path, kept);
   file_.open(path, std::ios::app);
-  check(static_cast<bool>(file_), "can't write {}", path.string());
+  check(static_cast<bool>(file_), "can't write {}", path.generic_string());
 }
 
 void Metrics::append(const nlohmann::json& line) {
   file_ << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-  check(static_cast<bool>(file_), "can't write {}; is the disk full?", (run_ / "metrics.jsonl").string());
+  check(static_cast<bool>(file_), "can't write {}; is the disk full?", (run_ / "metrics.jsonl").generic_string());
   record_.add(line);
 }
 
@@ -70,15 +70,15 @@ void Metrics::evaluation(int64_t iteration, nlohmann::json row) {
 void Metrics::flush() {
   const std::filesystem::path path = run_ / "metrics.jsonl";
   file_.flush();
-  check(static_cast<bool>(file_), "can't write {}; is the disk full?", path.string());
+  check(static_cast<bool>(file_), "can't write {}; is the disk full?", path.generic_string());
   if (!std::filesystem::exists(path)) {
-    say("{} was removed; it is begun anew from here", printable(path.string()));
+    say("{} was removed; it is begun anew from here", printable(path.generic_string()));
     file_ = std::ofstream(path, std::ios::app | std::ios::binary);
   }
   if (training_losses().empty()) return;
   const std::string title = fmt::format(
       "Loss of {}",
-      printable(std::filesystem::absolute(run_ / "").lexically_normal().parent_path().filename().string(), 60));
+      printable(std::filesystem::absolute(run_ / "").lexically_normal().parent_path().filename().generic_string(), 60));
   write_file_atomically(run_ / "loss.svg", loss_chart(title, training_losses(), validation_losses()));
   write_file_atomically(run_ / "run.html", record_.page(facts_));
 }

@@ -51,7 +51,7 @@ void warn_of_another_base(const std::filesystem::path& adapter, const std::files
   const std::string path = require_string(base, "path");
   if (path == std::filesystem::absolute(model).lexically_normal() && !any_put_there_since(model, state)) return;
   if (base_print(model) != require_string(base, "fingerprint"))
-    say("{} is not the model this adapter was trained for, which was {}", model.string(), path);
+    say("{} is not the model this adapter was trained for, which was {}", model.generic_string(), path);
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ std::vector<int64_t> prompt_lengths(const std::vector<int64_t>& asked, const Mod
 JsonObject load_config_file(const std::filesystem::path& file) {
   for (const char* of_weights : {".safetensors", ".bin", ".pt", ".pth"})
     check(file.extension() != of_weights, "{} holds weights; give the folder that it is in, with its config.json",
-          file.string());
+          file.generic_string());
   return JsonObject::load(file);
 }
 

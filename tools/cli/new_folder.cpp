@@ -10,7 +10,7 @@ void in_new_folder(const std::filesystem::path& folder, const char* doing, const
   namespace fs = std::filesystem;
   const bool existed = fs::exists(folder);
   check(!existed || (fs::is_directory(folder) && fs::is_empty(folder)),
-        "{} is there already and is no empty folder; give a new --out", printable(folder.string()));
+        "{} is there already and is no empty folder; give a new --out", printable(folder.generic_string()));
   fs::create_directories(folder);
   const BusyWatch watch(doing, false);
   try {

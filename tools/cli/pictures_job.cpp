@@ -81,7 +81,7 @@ TrainJob pictures_job(TrainFlags& flags, const std::vector<RunFile>& files, cons
   check_trained_by("--pictures", model.sees() && classifies(model), model);
   const ImageSettings usual = usual_settings(model.picture);
   const ImageProcessor processor =
-      folder.empty() ? ImageProcessor(usual, flags.config) : picture_processor(model, folder, folder.string());
+      folder.empty() ? ImageProcessor(usual, flags.config) : picture_processor(model, folder, folder.generic_string());
   job.write_text = [folder, usual](const std::filesystem::path& out) {
     if (folder.empty()) write_json(out / processor_files[0], json_of(usual));
     for (const char* name : processor_files)

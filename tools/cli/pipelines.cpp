@@ -147,7 +147,7 @@ std::vector<ProgramRow> make_all_pipelines(Backend& backend, const PipelinesFlag
   std::vector<ProgramRow> programs;
   for (const std::string& text : flags.models) make_model_pipelines(backend, text, flags, programs);
   for (const std::string& file : flags.modules)
-    backend.make_pipeline(std::filesystem::path(file).stem().string(), load_module(file));
+    backend.make_pipeline(std::filesystem::path(file).stem().generic_string(), load_module(file));
   return programs;
 }
 

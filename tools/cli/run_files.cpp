@@ -52,7 +52,7 @@ std::vector<RunFile> read_run_files(const TrainFlags& flags, const std::vector<R
     file.mapped = std::make_shared<const MappedFile>(file.path);
     file.content = file.mapped->text();
     file.print = content_print(file.content);
-    file.path = std::filesystem::absolute(file.path).string();
+    file.path = std::filesystem::absolute(file.path).generic_string();
     check(is_utf8(file.path), "{}: state.json can't keep a path that is not UTF-8; rename it", printable(file.path));
     if (before.empty()) continue;
     const RunFile* old = find_file(before, file.role);

@@ -35,7 +35,7 @@ void write_shapes(const ShapesFlags& flags) {
     write_pictures(folder, "valid", uint64_t{1} << 32, flags.valid, flags.seed);
     write_pictures(folder, "test", uint64_t{2} << 32, flags.test, flags.seed);
   });
-  const auto rows = [&](const char* name) { return (folder / name).string(); };
+  const auto rows = [&](const char* name) { return (folder / name).generic_string(); };
   print(
       "{} pictures to train on in {}, {} for validation in {}, {} for test in {}: vkformer train "
       "models/configs/tiny-vit.json --pictures {} --valid {} --out RUN\n",

@@ -36,8 +36,8 @@ MelSettings mel_settings_of(const TrainFlags& flags, const std::filesystem::path
   const MelSettings usual = usual_mel_settings(model);
   const MelSettings mel = folder.empty() ? usual : load_mel_settings(folder, usual);
   check(mel.mels == model.frame_columns && mel.frames() == model.source_limit() * model.frames_per_position,
-        "{}: its features are {} windows of {} mel filters, the model reads {} of {}", folder.string(), mel.frames(),
-        mel.mels, model.source_limit() * model.frames_per_position, model.frame_columns);
+        "{}: its features are {} windows of {} mel filters, the model reads {} of {}", folder.generic_string(),
+        mel.frames(), mel.mels, model.source_limit() * model.frames_per_position, model.frame_columns);
   return mel;
 }
 
@@ -69,7 +69,7 @@ SpeechExamples encode(SpeechRows& rows, const std::string& name, const TrainFlag
     if (seconds > most) {
       check(flags.skip_long,
             "{}:{}: {} has {:.1f} s, the model's windows {}; cut it, or give --skip-long to leave such rows out", name,
-            i + 1, printable(rows.recordings[i].string()), seconds, mel.chunk_seconds);
+            i + 1, printable(rows.recordings[i].generic_string()), seconds, mel.chunk_seconds);
       continue;
     }
     examples.recordings.push_back(rows.recordings[i]);

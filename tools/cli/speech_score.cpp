@@ -47,7 +47,7 @@ JobScores SpeechScorer::score(Backend& backend, Trainer& trainer, bool whole_spl
   constexpr size_t shown = 3;
   for (size_t i = 0; i < count; ++i) {
     if (i * shown / count == (i + 1) * shown / count) continue;
-    result.notes["samples"].push_back({{"source", rows_.recordings[i * all / count].filename().string()},
+    result.notes["samples"].push_back({{"source", rows_.recordings[i * all / count].filename().generic_string()},
                                        {"reference", references[i]},
                                        {"hypothesis", hypotheses[i]}});
     result.text += fmt::format("  {}\n    -> {}\n", printable(references[i]), printable(hypotheses[i]));

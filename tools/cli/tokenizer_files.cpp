@@ -130,7 +130,8 @@ void say_if_unlike(const std::filesystem::path& given, const std::filesystem::pa
   for (int32_t id = 0; id < std::min(other.size(), own.size()); ++id)
     if (const auto there = other.token_of(id).value_or(""), here = own.token_of(id).value_or(""); there != here)
       return say("the tokenizer of {} is not the one that {} was trained with: token {} is {} and was {}",
-                 printable(given.string()), printable(model.string()), id, in_quotes(there), in_quotes(here));
+                 printable(given.generic_string()), printable(model.generic_string()), id, in_quotes(there),
+                 in_quotes(here));
 } catch (const Error&) {
 }
 

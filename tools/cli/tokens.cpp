@@ -66,7 +66,7 @@ void print_fit(const Tokenizer& tokenizer, const std::vector<std::string>& texts
 void tokens(const TokensFlags& flags) {
   const TokenizerTraining training = training_of(flags);
   const fs::path file = fs::path(flags.out) / "tokenizer.json";
-  check(!fs::exists(file), "'{}' is there already; give another --out", file.string());
+  check(!fs::exists(file), "'{}' is there already; give another --out", file.generic_string());
   std::vector<std::string> texts;
   for (const std::string& name : flags.files) {
     const MappedFile mapped(name);
@@ -80,11 +80,11 @@ void tokens(const TokensFlags& flags) {
     return train_tokenizer(texts, training);
   }();
   // Read before it is written: what is there works.
-  const Tokenizer tokenizer(JsonObject::parse(content.dump(), file.string()));
+  const Tokenizer tokenizer(JsonObject::parse(content.dump(), file.generic_string()));
   save_tokenizer(content, training.layout, flags.out);
   if (tokenizer.size() < training.size && !flags.quiet)
     say("the text has no more than {} tokens of the {} asked for", tokenizer.size(), training.size);
-  print("{}: {} tokens ({})\n", file.string(), tokenizer.size(), flags.kind);
+  print("{}: {} tokens ({})\n", file.generic_string(), tokenizer.size(), flags.kind);
   print_fit(tokenizer, texts);
 }
 

@@ -43,7 +43,7 @@ void write_tones(const TonesFlags& flags) {
     write_recordings(folder, "valid", Part::valid, flags.valid, flags);
     write_recordings(folder, "test", Part::test, flags.test, flags);
   });
-  const auto rows = [&](const char* name) { return (folder / name).string(); };
+  const auto rows = [&](const char* name) { return (folder / name).generic_string(); };
   print(
       "{} recordings to train on in {}, {} for validation in {}, {} for test in {}: vkformer train "
       "models/configs/tiny-whisper.json --speech {} --valid {} --out RUN\n",

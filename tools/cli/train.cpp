@@ -34,10 +34,10 @@ void check_place_of_new_run(const std::string& out) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(out, none))
     check(!is_gguf(entry.path()), "{} holds {}, which would still be read in place of the run; choose another --out",
-          out, in_quotes(entry.path().filename().string()));
+          out, in_quotes(entry.path().filename().generic_string()));
   if (const auto around = checkpoint_around(out))
     fail("{} lies in a checkpoint ({}), which its run removes when it goes on; choose another --out", out,
-         around->filename().string());
+         around->filename().generic_string());
 }
 
 /// The folder of the checkpoint to go on from; empty for a new run.
@@ -52,14 +52,14 @@ std::filesystem::path checkpoint_to_resume(const TrainFlags& flags, bool leads) 
     fail(
         "{} holds {} and no file 'latest' that names it; to go on from there write that name into {}, else choose "
         "another --out",
-        flags.out, found->filename().string(), (std::filesystem::path(flags.out) / "latest").string());
+        flags.out, found->filename().generic_string(), (std::filesystem::path(flags.out) / "latest").generic_string());
   if (!flags.resume && !flags.plan && !flags.out.empty()) check_place_of_new_run(flags.out);
   check(!flags.resume || latest, "{} has no checkpoint to resume from; train it first without --resume", flags.out);
   // RUN/best, RUN/average and the like.
   if (flags.resume && !std::filesystem::exists(*latest / "state.json")) {
     const auto run = (std::filesystem::absolute(flags.out) / "").lexically_normal().parent_path().parent_path();
     fail("{0} has a model, but no state.json of a run to resume;{1} a new run from its weights: train --from {0}",
-         flags.out, latest_checkpoint(run) ? fmt::format(" resume the run, --out {};", run.string()) : "");
+         flags.out, latest_checkpoint(run) ? fmt::format(" resume the run, --out {};", run.generic_string()) : "");
   }
   return flags.resume ? *latest : std::filesystem::path();
 }

@@ -33,7 +33,7 @@ nlohmann::json facts_of(TrainFlags& flags, const TrainJob& job, const Backend& b
       continue;
     settings[name == "dtype" ? "precision" : name] = left ? nlohmann::json("the model's") : value;
   }
-  return {{"run", std::filesystem::absolute(flags.out).lexically_normal().string()},
+  return {{"run", std::filesystem::absolute(flags.out).lexically_normal().generic_string()},
           {"model", fmt::format("{}: {} layers, {} parameters, {}", model.family, model.layers, model.parameter_count(),
                                 input_text(model))},
           {"data", job.summary},
@@ -108,7 +108,8 @@ void TrainRun::train_to_end() {
   }
   if (best_ && best_->iteration() > 0)
     say("best by {}: {:.4f} at iteration {}, in {}; {} itself is iteration {}", best_->metric(), best_->value(),
-        best_->iteration(), (std::filesystem::path(flags_.out) / "best").string(), flags_.out, state_.iteration);
+        best_->iteration(), (std::filesystem::path(flags_.out) / "best").generic_string(), flags_.out,
+        state_.iteration);
 }
 
 /// More iterations stretch a schedule: where the old one had come down the new one is still high.
@@ -342,7 +343,7 @@ void TrainRun::average() {
   const std::string what =
       moving ? "moving average" : fmt::format("mean of the {} {} checkpoints", good_ ? "best" : "last", folders.size());
   const Evaluation evaluation = evaluate(job_, backend_, trainer_, true, 0, flags_.common.quiet);
-  show({{"average", what}}, fmt::format("the {}, {}", what, folder.string()), evaluation, true);
+  show({{"average", what}}, fmt::format("the {}, {}", what, folder.generic_string()), evaluation, true);
 }
 
 bool TrainRun::report(double loss, bool whole_split) {

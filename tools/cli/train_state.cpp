@@ -141,7 +141,7 @@ RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) 
     const std::string path = require_string(base, "path");
     check(!flags.from.empty() || std::filesystem::exists(path),
           "{}, the model this adapter was begun on, is not there; name an equal copy of it with --from", path);
-    flags.from = resolve_model_folder(flags.from.empty() ? path : flags.from).string();
+    flags.from = resolve_model_folder(flags.from.empty() ? path : flags.from).generic_string();
     state.base_print = require_string(base, "fingerprint");
     check(base_print(flags.from) == state.base_print, "{} is not the model this adapter was begun on", flags.from);
   }

@@ -50,14 +50,14 @@ class Transcript {
                          : format_ == TranscriptFormat::srt ? ".srt"
                          : format_ == TranscriptFormat::vtt ? ".vtt"
                                                             : ".txt";
-    const auto file = std::filesystem::path(flags_.out) / (recording_.stem().string() + ending);
+    const auto file = std::filesystem::path(flags_.out) / (recording_.stem().generic_string() + ending);
     write_file_atomically(file, text_);
-    if (!flags_.common.quiet) say("{}", file.string());
+    if (!flags_.common.quiet) say("{}", file.generic_string());
   }
 
  private:
   void put_row(nlohmann::json row, bool named) {
-    if (named) row["file"] = recording_.string();
+    if (named) row["file"] = recording_.generic_string();
     put(row.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
   }
   void put(std::string_view text) {
@@ -86,7 +86,7 @@ void transcribe(const TranscribeFlags& flags) {
   for (const std::filesystem::path recording : flags.recordings)
     check(flags.out.empty() || names.insert(recording.stem()).second,
           "two of the recordings are called {}, and would be one file in {}; transcribe them one by one",
-          printable(recording.stem().string()), printable(flags.out));
+          printable(recording.stem().generic_string()), printable(flags.out));
   if (!flags.out.empty()) std::filesystem::create_directories(flags.out);
   const SpeechSetup setup(flags.model, flags.dtype, flags.adapter);
   auto backend = open_backend(flags.common);

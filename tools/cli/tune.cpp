@@ -96,7 +96,8 @@ void use_tuning(Backend& backend, const CommonFlags& flags, bool written) {
     throw UsageError("--tuning chooses among a device's kernels, of which the reference has none; leave it out");
   if (flags.tuning == "none" || reference) return;
   const fs::path file = flags.tuning.empty() ? Tuning::usual_file(backend.facts()) : fs::path(flags.tuning);
-  check(flags.tuning.empty() || written || fs::exists(file), "--tuning {}: there is no such file", file.string());
+  check(flags.tuning.empty() || written || fs::exists(file), "--tuning {}: there is no such file",
+        file.generic_string());
   std::string ignored;
   auto tuning = std::make_shared<Tuning>(Tuning::load(file, backend.facts(), ignored));
   // A file that the user named is not written over: it may be another device's, or none of this kind.
@@ -177,7 +178,7 @@ void tune(const TuneFlags& flags) {
   }
   print("{} kinds of nodes measured, predicted gain {:.3f} ms a run of every program; ", measured.size(), gain * 1e3);
   if (after > 0) print("programs that changed: {:.3f} ms before, {:.3f} ms tuned; ", before * 1e3, after * 1e3);
-  print("kept in {}\n", file.string());
+  print("kept in {}\n", file.generic_string());
 }
 
 }  // namespace vkformer

@@ -32,7 +32,7 @@ std::string name_of(const ServeFlags& flags, const std::filesystem::path& folder
   if (!flags.name.empty()) return flags.name;
   const auto path = std::filesystem::absolute(flags.model).lexically_normal();
   const auto name = path.has_filename() ? path.filename() : path.parent_path().filename();
-  return name.empty() ? folder.filename().string() : name.string();
+  return name.empty() ? folder.filename().generic_string() : name.generic_string();
 }
 
 void refuse_flags(const ServeFlags& flags, std::initializer_list<const char*> refused, const char* models) {
