@@ -102,14 +102,14 @@ This system is none of Debian 12, Debian 13 and Ubuntu 24.04. Install these, the
   a Vulkan 1.3 driver: your GPU's, or Mesa's lavapipe (package mesa-vulkan-drivers, vulkan-swrast or similar)
   ICU >= 70 with its headers (libicu-dev, libicu-devel or icu)
   SentencePiece >= 0.1.97 with its headers (libsentencepiece-dev, sentencepiece-devel or sentencepiece)
-  libsndfile, libsamplerate and kissfft with their headers (libsndfile1-dev, libsamplerate0-dev and libkissfft-dev;
-    libsndfile-devel, libsamplerate-devel and kissfft-devel; or libsndfile, libsamplerate and kissfft)
+  libsndfile and libsamplerate with their headers (libsndfile1-dev and libsamplerate0-dev; libsndfile-devel and
+    libsamplerate-devel; or libsndfile and libsamplerate)
   libjpeg-turbo, libpng and libwebp with their headers (libturbojpeg0-dev, libpng-dev and libwebp-dev; turbojpeg-devel,
     libpng-devel and libwebp-devel; or libjpeg-turbo, libpng and libwebp)
   libmicrohttpd with its headers (libmicrohttpd-dev, libmicrohttpd-devel or libmicrohttpd), for `vkformer serve` alone
   Open MPI or MPICH with its headers (libopenmpi-dev, openmpi-devel or openmpi), for trainings in several processes alone
   Python >= 3.9 with its headers, numpy and pybind11 >= 2.10, for the Python module alone
-  fmt >= 9, CLI11, nlohmann-json >= 3.11, Catch2 >= 3 (CMake fetches those that are missing, with git)
+  fmt >= 9, CLI11, nlohmann-json >= 3.11, Catch2 >= 3, kissfft (CMake fetches those that are missing, with git)
 LIST
   exit 1
 }

@@ -106,8 +106,8 @@ fi
 rm -rf "$prefix" "$sources"
 mkdir -p "$prefix"/{include,lib,share} "$sources"
 # What does not have to be new is of Debian 12, whose sources mirrors have in full.
-get_sources trixie icu catch2 mpg123 opus
-get_sources bookworm fmtlib sentencepiece flac libogg libvorbis lame libsndfile libsamplerate kissfft libjpeg-turbo \
+get_sources trixie icu catch2 mpg123 opus fmtlib
+get_sources bookworm sentencepiece flac libogg libvorbis lame libsndfile libsamplerate kissfft libjpeg-turbo \
   libpng1.6 libwebp libmicrohttpd
 copied
 # Configuring keeps one core busy, so two of these run at a time.
