@@ -1,5 +1,7 @@
 #include <turbojpeg.h>
 
+#include <algorithm>
+#include <climits>
 #include <memory>
 #include <string_view>
 
@@ -46,9 +48,10 @@ StoredImage read_jpeg(std::span<const std::byte> bytes, const std::string& name,
   const std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), &tjDestroy);
   check(decoder != nullptr, "{}: libjpeg-turbo does not start ({})", name, printable(tjGetErrorStr2(nullptr)));
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  const auto size = static_cast<unsigned long>(std::min<size_t>(bytes.size(), ULONG_MAX));  // of Windows 4 GiB
   const auto reason = [&] { return printable(tjGetErrorStr2(decoder.get())); };
   int width = 0, height = 0, sampling = 0, colours = 0;
-  check(tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &sampling, &colours) == 0,
+  check(tjDecompressHeader3(decoder.get(), data, size, &width, &height, &sampling, &colours) == 0,
         "{}: it is no JPEG that libjpeg-turbo reads ({}); convert it to PNG", name, reason());
   check_size(width, height);
   const bool cmyk = colours == TJCS_CMYK || colours == TJCS_YCCK;
@@ -56,7 +59,7 @@ StoredImage read_jpeg(std::span<const std::byte> bytes, const std::string& name,
   StoredImage stored{.image = {width, height, std::vector<uint8_t>(3 * pixels)}, .exif = exif_of(bytes)};
   std::vector<uint8_t> inks(cmyk ? 4 * pixels : 0);
   // Of damaged data it makes what it can, as for PIL. Scans are limited, since each costs as much as a whole picture.
-  const int status = tjDecompress2(decoder.get(), data, bytes.size(), cmyk ? inks.data() : stored.image.rgb.data(),
+  const int status = tjDecompress2(decoder.get(), data, size, cmyk ? inks.data() : stored.image.rgb.data(),
                                    width, 0, height, cmyk ? TJPF_CMYK : TJPF_RGB, TJFLAG_LIMITSCANS);
   const bool cut_off = status != 0 && reason().find("Premature end") != std::string::npos;
   check(!cut_off, "{}: it ends too early: it was cut off; copy or download it again", name);
