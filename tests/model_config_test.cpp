@@ -362,7 +362,7 @@ TEST_CASE("a block larger than an allocation is refused by its name", "[config]"
 TEST_CASE("every family names the keys of its dropout", "[config]") {
   for (const auto& entry : std::filesystem::directory_iterator(fixtures)) {
     if (!std::filesystem::exists(entry.path() / "config.json")) continue;
-    const std::string fixture = entry.path().filename();
+    const std::string fixture = entry.path().filename().generic_string();
     INFO(fixture);
     const Model model = model_of(fixture_config(fixture));
     if (model.task == Task::match) continue;  // which is not trained

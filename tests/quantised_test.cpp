@@ -63,7 +63,7 @@ TEST_CASE("quantised weights are what their own libraries make of them", "[weigh
       {"mlx_3", DType::q4_1}};
   int cases = 0;
   for (const auto& file : std::filesystem::directory_iterator(recorded_cases)) {
-    const std::string name = file.path().stem();
+    const std::string name = file.path().stem().generic_string();
     INFO(name);
     ++cases;
     const SafetensorsFile recorded = recorded_case(name);
@@ -244,7 +244,7 @@ TEST_CASE("damaged quantised weights are refused or read, and nothing else", "[w
       [](TensorSource&, std::vector<std::byte>& bytes) { std::ranges::fill(bytes, std::byte{0x7F}); }};
   int refused = 0;
   for (const auto& file : std::filesystem::directory_iterator(recorded_cases)) {
-    const std::string name = file.path().stem();
+    const std::string name = file.path().stem().generic_string();
     const SafetensorsFile recorded = recorded_case(name);
     const TemporaryFolder folder;
     size_t count = 0;

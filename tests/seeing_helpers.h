@@ -58,7 +58,8 @@ struct Seer {
   Sight sight;
 
   std::vector<SeenPictures::Shown> both() {
-    return {sight.show_file(folder / "first.png"), sight.show_file(folder / "second.jpg")};
+    return {sight.show_file((folder / "first.png").generic_string()),
+            sight.show_file((folder / "second.jpg").generic_string())};
   }
 };
 

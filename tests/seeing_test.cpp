@@ -172,11 +172,12 @@ TEST_CASE("pictures that can't be shown are refused with one clear line", "[seei
   const std::vector<SeenPictures::Shown> both = seer.both();
   CHECK_THAT(error_of([&] { seer.sight.encoded("<image> and <image>", std::span(both).first(1)); }),
              ContainsSubstring("the text has places for pictures: 2, shown were: 1"));
-  CHECK_THAT(error_of([&] { seer.sight.show_file(seer.folder / "config.json"); }), ContainsSubstring("it is no JPEG"));
+  CHECK_THAT(error_of([&] { seer.sight.show_file((seer.folder / "config.json").generic_string()); }),
+             ContainsSubstring("it is no JPEG"));
   const Model text = load_model(fixtures / "llama");
   Sight blind(*backend, fixtures / "llama", text, seer.tokenizer, "");
   CHECK(!blind.there());
-  CHECK_THAT(error_of([&] { blind.show_file(seer.folder / "first.png"); }),
+  CHECK_THAT(error_of([&] { blind.show_file((seer.folder / "first.png").generic_string()); }),
              ContainsSubstring("llama model has no eyes"));
   const json config = JsonObject::load(seer.folder / "config.json").value();
   const auto error = [&](const json& changes) {

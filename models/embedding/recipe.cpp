@@ -41,7 +41,7 @@ Pooling read_pooling(const JsonObject& config) {
 /// Where a module lies, below the model's folder.
 std::string path_of(const JsonObject& module) {
   const std::filesystem::path path = require_string(module, "path");
-  check(!path.empty() && path.is_relative() && std::ranges::count(path, "..") == 0,
+  check(!path.empty() && !path.has_root_path() && std::ranges::count(path, "..") == 0,
         "{}: the path {} of a module does not lie below the model's folder", module.name(),
         in_quotes(path.generic_string()));
   return path.generic_string();

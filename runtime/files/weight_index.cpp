@@ -12,7 +12,7 @@ namespace {
 /// A file beside the index, never one elsewhere.
 bool is_plain_name(const std::string& file) {
   return !file.empty() && file != "." && file.find("..") == file.npos && file.find('/') == file.npos &&
-         file.find('\\') == file.npos && file.find('\0') == file.npos;
+         file.find('\\') == file.npos && file.find('\0') == file.npos && !std::filesystem::path(file).has_root_path();
 }
 
 }  // namespace
