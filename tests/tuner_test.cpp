@@ -186,7 +186,7 @@ TEST_CASE("the programs that the proof compares share their temporaries", "[tuni
   const Graph graph = small_graph();
   backend.seconds[candidates(graph.nodes()[1], backend.facts())[1]] = 0.5;
   Tuning tuning;
-  CHECK(tune_program(backend, graph, nullptr, fill, tuning).seconds_after > 0);
+  tune_program(backend, graph, nullptr, fill, tuning);
   const auto& used = backend.workspaces;
   REQUIRE(used.size() > 2);
   CHECK(used.back() != nullptr);

@@ -41,7 +41,7 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
         lost);
   if (unread > 0) say("{} left out", lost);
   write_file_atomically(path, kept);
-  file_.open(path, std::ios::app);
+  file_.open(path, std::ios::app | std::ios::binary);
   check(static_cast<bool>(file_), "can't write {}", path.generic_string());
 }
 
