@@ -47,8 +47,13 @@ std::optional<std::filesystem::path> only_gguf(const std::filesystem::path& fold
 std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given) {
   if (std::filesystem::is_regular_file(as_given) && is_gguf(as_given)) return as_given;
   const auto given = as_given.has_filename() ? as_given : as_given.parent_path();  // FOLDER/ is FOLDER, by its name too
-  check(std::filesystem::exists(given), "there is no '{}'; give a model folder, a run folder or a .gguf file",
-        given.generic_string());
+  // OWNER/NAME, as on Hugging Face's hub
+  const bool of_hub = std::ranges::distance(given) == 2 && !std::filesystem::exists(given.parent_path());
+  check(std::filesystem::exists(given), "there is no '{}'; give a model folder, a run folder or a .gguf file{}",
+        given.generic_string(),
+        of_hub
+            ? fmt::format(" (nothing is downloaded here; `hf download {}` does, and prints the folder)", given.string())
+            : "");
   check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder, a run folder or a .gguf file",
         given.generic_string());
   if (std::filesystem::exists(given / "config.json")) return given;

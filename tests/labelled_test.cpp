@@ -108,6 +108,10 @@ TEST_CASE("files that are no labelled rows are refused by file and line", "[labe
   CHECK_THAT(refusal_of("x.csv", "text,label\na\xff,b\n"), ContainsSubstring("x.csv:2: not UTF-8"));
   CHECK_THAT(refusal_of("x.csv", "text,label\n"), ContainsSubstring("x.csv has no rows"));
   CHECK_THAT(refusal_of("x.csv", "text,class\na,b\n"), ContainsSubstring("x.csv:1: no column is called \"label\""));
+  CHECK_THAT(refusal_of("x.csv", "text;label\na;b\n"),
+             ContainsSubstring("between commas in a .csv, tabs in a .tsv) and has \"text;label\""));
+  CHECK_THAT(refusal_of("x.jsonl", "[\n  {\"text\": \"a\", \"label\": \"b\"}\n]\n"),
+             ContainsSubstring("x.jsonl:1: a list begins here"));
   CHECK_THAT(refusal_of("x.csv", "label,text,label\na,b,c\n"), ContainsSubstring("two columns are called \"label\""));
   CHECK_THAT(refusal_of("x.csv", "text,label\na,b\na,b,c\n"), ContainsSubstring("x.csv:3: 3 fields"));
   CHECK_THAT(refusal_of("x.csv", "text,label\na\"c,b\n"), ContainsSubstring("x.csv:2: a quote within a field"));

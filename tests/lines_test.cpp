@@ -50,6 +50,7 @@ TEST_CASE("lines that can't be read give one line that says where", "[score]") {
   CHECK_THAT(error_of_lines("\xEF\xBB\xBF"), ContainsSubstring("text is empty"));
   CHECK_THAT(error_of_lines("one\nr\xC3\xA9sum\xE9\n"),
              ContainsSubstring("text:2: not UTF-8: byte 7 of the line is 0xE9"));
+  CHECK_THAT(error_of_lines("\xFF\xFEo\0n\0"), ContainsSubstring("iconv -f UTF-16"));
   CHECK_THAT(error_of_lines("one\ntwo\nthree\xE2\x82"), ContainsSubstring("text:3: not UTF-8: byte 6"));
   // A character does not go on in the next line.
   CHECK_THAT(error_of_lines("one\xC3\n\xA9"), ContainsSubstring("text:1: not UTF-8"));

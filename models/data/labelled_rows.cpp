@@ -1,5 +1,7 @@
 #include "models/data/labelled_rows.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include <span>
 
 #include "models/data/class_places.h"
+#include "models/data/json_lines.h"
 #include "models/data/lines.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -54,7 +57,7 @@ void add_json_lines(LabelledRows& result, const std::vector<std::string>& lines,
   std::optional<TextColumns> columns;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].find_first_not_of(" \t") == std::string::npos) continue;
-    const JsonObject object = JsonObject::parse(lines[i], fmt::format("{}:{}", result.name, i + 1));
+    const JsonObject object = parse_json_line(lines[i], result.name, i + 1);
     if (!columns) columns = choose(object.name(), [&](const std::string& key) { return object.has(key); });
     const auto text = [&](const std::string& key) { return key.empty() ? "" : require_string(object, key); };
     result.rows.push_back({text(columns->first), text(columns->second), label_of(object), i + 1});
@@ -130,7 +133,11 @@ void add_table(LabelledRows& result, std::vector<Record> records, ColumnChoice c
   const std::string place = fmt::format("{}:{}", result.name, records.front().line);
   const auto column_of = [&](const std::string& column) { return std::ranges::find(header, column) - header.begin(); };
   const auto has = [&](const std::string& column) { return column_of(column) < std::ssize(header); };
-  check(has(label_column), "{}: no column is called \"{}\"; the first line must name the columns", place, label_column);
+  check(
+      has(label_column),
+      "{}: no column is called \"{}\"; the first line must name the columns (between commas in a .csv, tabs in a .tsv) "
+      "and has {}",
+      place, label_column, in_quotes(fmt::format("{}", fmt::join(header, ", "))));
   const TextColumns columns = choose(place, has);
   for (const std::string& name : {columns.first, columns.second, std::string(label_column)})
     check(std::ranges::count(header, name) < 2, "{}: two columns are called \"{}\"; rename the one that is not meant",

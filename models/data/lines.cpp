@@ -29,8 +29,8 @@ std::string read_stream(std::FILE* stream, std::string_view name) {
 void check_line(std::string_view line, std::string_view name, size_t number) {
   for (size_t at = 0; at < line.size();) {
     const Utf8Step step = read_utf8(line, at);
-    check(step.valid, "{}:{}: not UTF-8: byte {} of the line is 0x{:02X}; convert the text to UTF-8", name, number,
-          at + 1, static_cast<unsigned char>(line[at]));
+    check(step.valid, "{}:{}: not UTF-8: byte {} of the line is 0x{:02X}; {}", name, number, at + 1,
+          static_cast<unsigned char>(line[at]), way_to_utf8(line));
     at += step.length;
   }
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "models/data/json_lines.h"
 #include "models/data/lines.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -52,7 +53,7 @@ PairRows read_pair_rows(std::string_view content, const std::string& name) {
       add_columns(rows, lines[i], place);
       continue;
     }
-    const JsonObject object = JsonObject::parse(lines[i], place);
+    const JsonObject object = parse_json_line(lines[i], name, i + 1);
     if (i == 0) {
       keys = keys_of_first(object, lines[i]);
       if (keys.nested) rows.source_language = keys.source, rows.target_language = keys.target;

@@ -27,8 +27,7 @@ PromptRow conversation_of(const nlohmann::ordered_json& in_order, const char* si
   return {.stretches = {}, .messages = std::move(messages), .tools = in_order.value("tools", nlohmann::ordered_json())};
 }
 
-PreferenceRow row_of(const std::string& line, const std::string& place) {
-  const JsonObject object = JsonObject::parse(line, place);
+PreferenceRow row_of(const JsonObject& object, const std::string& line) {
   for (const char* side : {"chosen", "rejected"})
     check(object.has(side), "{}: a row has \"chosen\" and \"rejected\", and mostly \"prompt\"; this has no \"{}\"",
           place, side);
@@ -38,7 +37,7 @@ PreferenceRow row_of(const std::string& line, const std::string& place) {
   check_messages(object, "rejected");
   if (object.has("prompt") && object.value().at("prompt").is_array()) check_messages(object, "prompt");
   // Templates may write keys in the order in which they stand.
-  const auto in_order = parse_json_in_order(line, place);
+  const auto in_order = parse_json_in_order(line, object.name());
   return {.chosen = conversation_of(in_order, "chosen"), .rejected = conversation_of(in_order, "rejected")};
 }
 
@@ -46,8 +45,8 @@ PreferenceRow row_of(const std::string& line, const std::string& place) {
 
 PreferenceRows read_preference_rows(std::string_view content, const std::string& name) {
   PreferenceRows rows{.name = name, .rows = {}};
-  for_rows_of_prompts(content, name, [&](const std::string& line, const std::string& place, size_t number) {
-    PreferenceRow row = row_of(line, place);
+  for_rows_of_prompts(content, name, [&](const JsonObject& object, const std::string& line, size_t number) {
+    PreferenceRow row = row_of(object, line);
     row.chosen.line = row.rejected.line = number;
     rows.rows.push_back(std::move(row));
   });

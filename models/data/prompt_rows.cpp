@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "models/data/json_lines.h"
 #include "models/data/lines.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -29,16 +30,14 @@ PromptRow row_of(const JsonObject& object, const std::string& line) {
 
 }  // namespace
 
-void for_rows_of_prompts(
-    std::string_view content, const std::string& name,
-    const std::function<void(const std::string& line, const std::string& place, size_t number)>& take) {
+void for_rows_of_prompts(std::string_view content, const std::string& name, const TakePromptRow& take) {
   const std::string kind = std::filesystem::path(name).extension().generic_string();
   check(kind == ".jsonl" || kind == ".ndjson", "{}: rows of prompts are JSON lines, a file that ends in .jsonl", name);
   const std::vector<std::string> lines = split_lines(content, name);
   bool any = false;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].find_first_not_of(" \t\r") == std::string::npos) continue;
-    take(lines[i], fmt::format("{}:{}", name, i + 1), i + 1);
+    take(parse_json_line(lines[i], name, i + 1), lines[i], i + 1);
     any = true;
   }
   check(any, "{} has no rows", name);
@@ -46,8 +45,8 @@ void for_rows_of_prompts(
 
 PromptRows read_prompt_rows(std::string_view content, const std::string& name) {
   PromptRows rows{.name = name, .rows = {}};
-  for_rows_of_prompts(content, name, [&](const std::string& line, const std::string& place, size_t number) {
-    rows.rows.push_back(row_of(JsonObject::parse(line, place), line));
+  for_rows_of_prompts(content, name, [&](const JsonObject& object, const std::string& line, size_t number) {
+    rows.rows.push_back(row_of(object, line));
     rows.rows.back().line = number;
   });
   return rows;

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/files/json_file.h"
+
 namespace vkformer {
 
 /// A stretch of a text. Only what is learned has a loss.
@@ -32,11 +34,10 @@ struct PromptRows {
   std::vector<PromptRow> rows;
 };
 
-/// Calls take(line, place, number) for each line of JSON that is not empty, which is number 1, 2, .. of the file and
-/// which errors call `place`. Throws Error for a file that is none of JSON lines, or has no rows.
-void for_rows_of_prompts(
-    std::string_view content, const std::string& name,
-    const std::function<void(const std::string& line, const std::string& place, size_t number)>& take);
+/// Takes the object of a line, and its number in the file, from 1 on.
+using TakePromptRow = std::function<void(const JsonObject& object, const std::string& line, size_t number)>;
+/// Each line that is not empty. Throws Error for a file that is none of JSON lines, or has no rows.
+void for_rows_of_prompts(std::string_view content, const std::string& name, const TakePromptRow& take);
 
 /// The rows of a file's content; empty lines are left out, other keys ignored. Throws Error naming file and line.
 PromptRows read_prompt_rows(std::string_view content, const std::string& name);

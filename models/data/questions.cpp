@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "models/data/json_lines.h"
 #include "models/data/lines.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -92,7 +93,7 @@ Questions read_questions(std::string_view content, const std::string& name) {
     const std::vector<std::string> lines = split_lines(content, name);
     for (size_t i = 0; i < lines.size(); ++i) {
       if (lines[i].find_first_not_of(" \t") == std::string::npos) continue;
-      const JsonObject object = JsonObject::parse(lines[i], fmt::format("{}:{}", name, i + 1));
+      const JsonObject object = parse_json_line(lines[i], name, i + 1);
       result.questions.push_back(question_of(object, require_string(object, "context")));
     }
   }

@@ -1,5 +1,6 @@
 #include "models/data/speech_rows.h"
 
+#include "models/data/json_lines.h"
 #include "models/data/lines.h"
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
@@ -29,7 +30,7 @@ SpeechRows read_speech_rows(std::string_view content, const std::string& name) {
     const std::string place = fmt::format("{}:{}", name, i + 1);
     std::string recording, text, language;
     if (objects) {
-      const JsonObject row = JsonObject::parse(line, place);
+      const JsonObject row = parse_json_line(line, name, i + 1);
       recording = first_of(row, {"audio", "file_name", "path"});
       text = first_of(row, {"text", "sentence", "transcription"});
       language = string_or(row, "language", "");

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "models/data/class_places.h"
+#include "models/data/json_lines.h"
 #include "models/data/lines.h"
 #include "models/data/word_windows.h"
 #include "runtime/check.h"
@@ -57,7 +58,7 @@ std::vector<std::string> strings_of(const JsonObject& object, std::initializer_l
 void add_objects(TaggedTexts& result, const std::vector<std::string>& lines) {
   for (size_t i = 0; i < lines.size(); ++i) {
     if (words_of_line(lines[i]).empty()) continue;
-    const JsonObject object = JsonObject::parse(lines[i], fmt::format("{}:{}", result.name, i + 1));
+    const JsonObject object = parse_json_line(lines[i], result.name, i + 1);
     TaggedText text{.words = strings_of(object, {"tokens", "words"}),
                     .tags = strings_of(object, {"tags", "labels", "ner_tags"}),
                     .lines = {}};

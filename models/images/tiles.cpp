@@ -8,7 +8,7 @@ namespace vkformer {
 
 namespace {
 
-constexpr int64_t longest_tiled = 4096;
+constexpr int64_t most_tiled_edge = 4096;
 constexpr int64_t most_tiles = 1024;
 
 struct Size {
@@ -26,7 +26,7 @@ Size brought_to(const Size& size, int64_t longest_edge) {
   Size result = with_longer_edge(size, longest_edge);
   int64_t& shorter = size.width >= size.height ? result.height : result.width;
   shorter = std::max<int64_t>(1, shorter + shorter % 2);
-  if (std::max(result.width, result.height) > longest_tiled) result = with_longer_edge(result, longest_tiled);
+  if (std::max(result.width, result.height) > most_tiled_edge) result = with_longer_edge(result, most_tiled_edge);
   return {std::max<int64_t>(1, result.height), std::max<int64_t>(1, result.width)};
 }
 

@@ -25,8 +25,8 @@ Vocabulary Vocabulary::characters(std::string_view text, const std::string& name
   for (size_t at = 0; at < text.size();) {
     const Utf8Step step = read_utf8(text, at);
     if (!step.valid)
-      fail("{} is not UTF-8: byte {} is 0x{:02X}; convert it to UTF-8, or use --bytes for any kind of file", name, at,
-           static_cast<uint8_t>(text[at]));
+      fail("{} is not UTF-8: byte {} is 0x{:02X}; {}, or use --bytes for any kind of file", name, at,
+           static_cast<uint8_t>(text[at]), way_to_utf8(text));
     seen[step.code_point] = true;
     at += step.length;
   }
@@ -52,8 +52,8 @@ std::vector<int32_t> Vocabulary::encode(std::string_view text, const std::string
   for (size_t at = 0; at < text.size();) {
     const Utf8Step step = read_utf8(text, at);
     if (!step.valid)
-      fail("{} is not UTF-8: byte {} is 0x{:02X}; convert it to UTF-8, or train a model with --bytes", name, at,
-           static_cast<uint8_t>(text[at]));
+      fail("{} is not UTF-8: byte {} is 0x{:02X}; {}, or train a model with --bytes", name, at,
+           static_cast<uint8_t>(text[at]), way_to_utf8(text));
     int32_t id = -1;
     if (step.code_point < ids_of_low_.size()) {
       id = ids_of_low_[step.code_point];

@@ -39,6 +39,8 @@ void verify_case(Backend& backend, const std::filesystem::path& folder,
     if (std::filesystem::exists(folder / "ops.json")) return verify_ops(backend, folder, report);
     if (holds_tokenizer_case(folder)) return verify_tokenizer(folder, "", report);
     if (verify_tokenizers(folder, report)) return;
+    check(std::filesystem::exists(folder / "case.json"),
+          "there is no model here, and nothing that was recorded (case.json, ops.json); check the path");
     verify_model(backend, folder, report);
   } catch (const std::exception& error) {
     report({.tensor = "(case)", .how = "", .verdict = VerifyRow::Verdict::failed, .note = error.what()});

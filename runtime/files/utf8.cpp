@@ -69,6 +69,12 @@ std::string_view without_byte_order_mark(std::string_view text) {
   return text.starts_with(mark) ? text.substr(mark.size()) : text;
 }
 
+std::string_view way_to_utf8(std::string_view text) {
+  const bool utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+  return utf16 ? "it looks like UTF-16; convert it to UTF-8, as by: iconv -f UTF-16 -t UTF-8 FILE"
+               : "convert it to UTF-8, as by: iconv -f WINDOWS-1252 -t UTF-8 FILE";
+}
+
 void append_utf8(std::string& text, char32_t c) {
   const auto put = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
   if (c < 0x80) {

@@ -29,6 +29,9 @@ bool is_utf8(std::string_view text);
 /// A text from a file, without the mark that some editors put before it.
 std::string_view without_byte_order_mark(std::string_view text);
 
+/// What to do with a text from a file that is not UTF-8, as a message says it: most are of Windows, some UTF-16.
+std::string_view way_to_utf8(std::string_view text);
+
 /// Appends one code point, which must be a valid one.
 void append_utf8(std::string& text, char32_t code_point);
 

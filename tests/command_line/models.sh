@@ -52,7 +52,7 @@ config odd/config.json gpt2 vocab_size 98
 refuse 1 'tensor "transformer.wte.weight" has shape \[97, 64\], the config asks for \[98, 64\]' "$vkformer" info odd
 config odd/config.json gpt2 n_layer 1
 accept "$vkformer" info odd
-grep -q "skipped 12 tensors the model does not use: transformer.h.1" out || fail "info named no extra tensor: $(cat out)"
+grep -q "skipped 12 tensors the model does not use: transformer.h.1.*[^ ]* and 8 others" out || fail "info named no extra tensor: $(cat out)"
 mv odd/model.safetensors odd/model-00001-of-00001.safetensors
 refuse 1 "neither model.safetensors nor model.safetensors.index.json" "$vkformer" info odd
 index() {
@@ -112,6 +112,10 @@ for text in '\u001b[31mred\u001b]0;title\u0007' '\u0000nul' "$long"; do
   [[ $(cat out err | wc -c) -lt 2000 ]] || fail "a long name makes a long message: $(wc -c out err)"
   [[ $(cat out err | tr -d '\n' | LC_ALL=C tr -dc '\000-\037' | wc -c) == 0 ]] || fail "control characters of a file: $(od -c err | head)"
 done
+mkdir nothing
+"$vkformer" verify nothing >out 2>err && fail "an empty folder is verified"
+grep -q "no model here, and nothing that was recorded" out || fail "verify of an empty folder: $(cat out)"
+refuse 1 "bert model, which writes no text" "$vkformer" perplexity "$fixtures/bert_mlm" -f text.txt
 refuse 1 "text.txt is a file of another kind; give folders" "$vkformer" verify text.txt
 if command -v script >/dev/null; then
   # Results, which are escaped on a terminal only, and messages.
@@ -181,7 +185,8 @@ accept "$vkformer" info older
 grep -q "tokenizer *none: 'older' has vocab.txt" out || fail "info does not say why there is no tokenizer: $(cat out)"
 accept "$vkformer" logits own --ids 5 --out own/logits.safetensors
 refuse 1 "own/model.safetensors holds weights; give the folder" "$vkformer" info own/model.safetensors
-refuse 1 "there is no 'nowhere'" "$vkformer" info nowhere
+refuse 1 "there is no 'nowhere'; give a model folder, a run folder or a .gguf file$" "$vkformer" info nowhere
+refuse 1 "there is no 'owner/name'.*hf download owner/name" "$vkformer" info owner/name
 refuse 1 "is not a list of token ids" "$vkformer" logits "$fixtures/gpt2" --ids 5,,3 --out no.safetensors
 refuse 1 "--ids FILE with both" "$vkformer" logits "$fixtures/t5" --ids 5,3 --out no.safetensors
 accept "$vkformer" logits "$fixtures/gpt2" --ids one.safetensors --out logits.safetensors

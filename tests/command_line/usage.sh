@@ -4,6 +4,8 @@
 # Usage.
 refuse 2 "which verb? see 'vkformer --help'" "$vkformer"
 refuse 2 "nonsense" "$vkformer" nonsense
+refuse 2 '"--verbose" belongs behind a verb' "$vkformer" --verbose
+refuse 2 "did you mean --iterations?" "${train[@]}" --iters 5
 # What was meant, and where help is.
 refuse 2 "did you mean train? see 'vkformer --help'" "$vkformer" trian
 refuse 2 "train has no option --lerning-rate; did you mean --learning-rate? see 'vkformer train --help'" \

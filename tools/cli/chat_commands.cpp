@@ -23,6 +23,7 @@ constexpr const char* chat_help =
 
 void say_statistics(const ChatTalk& talk) {
   const ChatStatistics& s = talk.statistics();
+  if (s.prompt_tokens == 0) return say("nothing was answered yet");
   say("prompt of {} tokens, {} of them kept from before; first token after {:.1f} ms, then {:.1f} tokens/s ({} "
       "tokens){}",
       s.prompt_tokens, s.reused_tokens, s.seconds_to_first_token * 1e3, s.tokens_per_second, s.answer_tokens,

@@ -200,12 +200,12 @@ void save_weights(const Weights& weights, const std::filesystem::path& file, boo
 
 std::string skipped_line(const std::vector<std::string>& extra) {
   if (extra.empty()) return "";
-  constexpr size_t most = 12;  // of a model that sees there are hundreds
+  constexpr size_t most = 4;  // of a model that sees there are hundreds
   std::vector<std::string> names;
   for (size_t i = 0; i < std::min(extra.size(), most); ++i) names.push_back(printable(extra[i], 120));
-  if (extra.size() > most) names.push_back("..");
-  return fmt::format("skipped {} tensor{} the model does not use: {}", extra.size(), extra.size() == 1 ? "" : "s",
-                     fmt::join(names, ", "));
+  return fmt::format("skipped {} tensor{} the model does not use: {}{}", extra.size(), extra.size() == 1 ? "" : "s",
+                     fmt::join(names, ", "),
+                     extra.size() > most ? fmt::format(" and {} others", extra.size() - most) : "");
 }
 
 }  // namespace vkformer

@@ -42,6 +42,7 @@ Subject subject_of(const PerplexityFlags& flags) {
   const auto folder = resolve_model_folder(flags.model);
   auto adapter = open_adapter(flags.adapter, folder);
   Model model = model_to_generate(folder, flags.dtype, adapter.get());
+  check(model.generates(), "{} is a {} model, which writes no text; give a decoder", flags.model, model.family);
   check(!model.has_encoder(), "{} is an encoder-decoder ({}): what it writes depends on a source; give a decoder",
         flags.model, model.family);
   return {fmt::format("{} ({})", flags.model, weights_text(folder, flags.dtype)), folder, std::move(adapter),

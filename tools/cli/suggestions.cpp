@@ -25,6 +25,8 @@ std::string name_of_foreign_option(std::string_view option) {
   static constexpr Name names[] = {
       {"--after-epochs", "--epochs"},
       {"--num-train-epochs", "--epochs"},
+      {"--iters", "--iterations"},
+      {"--max-steps", "--iterations"},
       {"--learn-rate", "--learning-rate"},
       {"--lr-scheduler-type", "--schedule"},
       {"--lr-decay", "--schedule"},

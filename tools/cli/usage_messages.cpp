@@ -88,7 +88,13 @@ std::string about_missing_value(const CLI::App& verb) {
 }
 
 std::string what_is_wrong(const CLI::App& verb, const CLI::ParseError& error) {
-  if (verb.get_parent() == nullptr) return fmt::format("which verb? {}", see_help(verb));
+  if (verb.get_parent() == nullptr) {
+    const std::vector<std::string> before = verb.remaining();
+    const bool option = !before.empty() && before.front().starts_with('-');
+    return fmt::format(
+        "{}{}", option ? in_quotes(before.front(), 60) + " belongs behind a verb, and there is none; " : "which verb? ",
+        see_help(verb));
+  }
   if (const std::string missing = about_missing_value(verb); !missing.empty())
     return fmt::format("{}; {}", missing, see_help(verb));
   const std::vector<std::string> unknown = verb.remaining(), below = names_of_verbs(verb);
