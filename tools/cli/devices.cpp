@@ -23,13 +23,14 @@ nlohmann::json row_of(size_t index, const DeviceListing& listing) {
   return row;
 }
 
-void print_device(size_t index, const DeviceListing& listing) {
+void print_device(size_t index, const DeviceListing& listing, size_t driver_width) {
   const DeviceFacts& f = listing.facts;
   const nlohmann::json json = facts_json(f);
   const auto yes = [](bool value) { return value ? "yes" : "-"; };
-  print("{:>2}{} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", index, listing.best ? '*' : ' ',
-        f.name, f.driver, json["api"].get<std::string>(), gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total),
-        f.subgroup_size, yes(f.float16), yes(f.bfloat16), yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
+  print("{:>2}{} {:<40} {:<{}} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {}\n", index, listing.best ? '*' : ' ',
+        f.name, f.driver, driver_width, json["api"].get<std::string>(),
+        gibibytes(f.memory_free) + "/" + gibibytes(f.memory_total), f.subgroup_size, yes(f.float16), yes(f.bfloat16),
+        yes(f.int64), yes(f.integer_dot), yes(f.cooperative_matrix),
         listing.unusable.empty() ? "   yes" : "no: " + listing.unusable);
   const auto line = [&](std::string_view what, const char* key) {
     if (const auto list = json[key].get<std::vector<std::string>>(); !list.empty())
@@ -52,9 +53,11 @@ void print_devices(bool json) {
     print("{}\n", rows.dump(1));
     return;
   }
-  print("{:>3} {:<40} {:<34} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver", "API",
-        "free/GiB", "subgroup", "fp16", "bf16", "i64", "dot", "matrix", "usable");
-  for (size_t i = 0; i < listings.size(); ++i) print_device(i, listings[i]);
+  size_t driver_width = std::string_view("driver").size();
+  for (const DeviceListing& listing : listings) driver_width = std::max(driver_width, listing.facts.driver.size());
+  print("{:>3} {:<40} {:<{}} {:>7} {:>13} {:>8} {:>4} {:>4} {:>4} {:>4} {:>7} {:>6}\n", "", "device", "driver",
+        driver_width, "API", "free/GiB", "subgroup", "fp16", "bf16", "i64", "dot", "matrix", "usable");
+  for (size_t i = 0; i < listings.size(); ++i) print_device(i, listings[i], driver_width);
   if (std::ranges::any_of(listings, &DeviceListing::best)) print("*: where no --device is given\n");
 }
 

@@ -90,10 +90,12 @@ void generate(GenerateFlags flags) {
     print("{}\n", (samples > 1 ? rows : rows[0]).dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
   const int64_t behind = all.tokens - sample;  // the first token of each text
   const double speed = behind > 0 ? static_cast<double>(behind) / all.rest_seconds : 0;
-  if (!flags.common.quiet)
+  if (!flags.common.quiet) {
+    check_output();  // the text is there before what is said of it, also in one file
     say("first token after {:.1f} ms, then {:.1f} tokens/s ({} tokens{}{}){}{}", all.first_seconds * 1e3, speed,
         all.tokens, samples > 1 ? fmt::format(" in {}", counted(sample, "text")) : "",
         config.do_sample ? fmt::format(", seed {}", config.seed) : "", all.note, guesses_text(writer.speculation()));
+  }
   report_profile(*backend, flags.common, generator);
   check_no_end_asked("the text ends before it was complete");
 }
