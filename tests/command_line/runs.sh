@@ -4,6 +4,7 @@
 # A run, and what can be wrong with it.
 refuse 1 "no checkpoint" "$vkformer" train --resume --out none
 accept "${train[@]}" --out run
+grep -q "use it: vkformer generate run -p TEXT$" err || fail "nothing says what to do with a run: $(cat err)"
 refuse 1 "already holds a run" "${train[@]}" --out run
 # A small rate falls to a tenth of itself.
 accept "${train[@]}" --out small --lr 1e-5

@@ -20,6 +20,8 @@ struct JobKind {
   std::vector<std::string> roles;  ///< of its files, in their order; with --valid "valid " and the same
   std::string one_role;            ///< of a file that has what is else in several; empty: there is none
   std::set<std::string> options;   ///< of those that not all kinds have
+  const char* verb;                ///< that uses the model, and what follows that
+  const char* behind;
   Make* make;                      ///< `checkpoint`: of a run that is resumed, or empty
 
   /// The roles of so many files; none when it does not take so many.

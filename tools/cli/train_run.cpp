@@ -110,6 +110,16 @@ void TrainRun::train_to_end() {
     say("best by {}: {:.4f} at iteration {}, in {}; {} itself is iteration {}", best_->metric(), best_->value(),
         best_->iteration(), (std::filesystem::path(flags_.out) / "best").generic_string(), flags_.out,
         state_.iteration);
+  if (!end_was_asked()) say_what_next();
+}
+
+void TrainRun::say_what_next() const {
+  if (flags_.common.quiet || flags_.common.json) return;
+  const JobKind& kind = kind_of_files(state_.files);
+  const bool adapter = !flags_.lora.empty();
+  say("{} has the {}, and all curves in run.html; use it: {}", flags_.out, adapter ? "adapter" : "model",
+      adapter ? fmt::format("--adapter {} with the model", flags_.out)
+              : fmt::format("vkformer {} {} {}", kind.verb, flags_.out, kind.behind));
 }
 
 /// More iterations stretch a schedule: where the old one had come down the new one is still high.

@@ -44,6 +44,7 @@ class TrainRun {
   /// Whether --minutes does.
   bool out_of_time() const;
   void report_speed() const;
+  void say_what_next() const;
   void keep_if_best(const nlohmann::json& row);
   /// RUN/average and its evaluation.
   void average();
