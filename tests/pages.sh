@@ -191,7 +191,7 @@ serve() {
   exec {client}>&-
   page=served.html
   grep -q "https\?://" $page && fail "$page names an address"
-  sed "s|fetch(\"v1|fetch(\"$url/v1|" $page >asking.html
+  sed "s#fetch(\"\(v1\|props\)#fetch(\"$url/\1#" $page >asking.html
 }
 stop() {
   kill "$server"
@@ -221,6 +221,32 @@ has 1 '<h1 id="model">words<'
 has 1 '5 tokens, '
 has 1 'card assistant error'
 has 1 'the context 64 positions'
+
+# Pictures for a model that sees: one, and a file that is none, which is there to be asked again.
+serve "$fixtures/../seeing/llava" --temp 0 -n 4
+browse asking.html "" "(async () => {
+  const wait = async (busy) => {
+    for (let i = 0; i < 400 && busy(); ++i) {
+      await fetch('$url/health');
+      await new Promise((later) => setTimeout(later, 50));
+    }
+  };
+  await wait(() => find('attach').hidden);
+  const picture = await (await fetch('data:image/png;base64,$(base64 -w 0 "$fixtures/../seeing/llava/first.png")')).blob();
+  for (const file of [new File([picture], 'first.png'), new File(['none'], 'bad.png')]) {
+    await take_files([file]);
+    find('question').value = 'What is it?';
+    find('form').requestSubmit();
+    await wait(() => running);
+  }
+  document.body.append(' asked again: ' + find('question').value);
+})();"
+stop
+has 1 'prompt of 46, '
+has 1 'it is no JPEG'
+has 1 '<article class="card user"><img alt="first.png"'
+has 1 'aria-label="Remove bad.png"'
+has 1 'asked again: What is it?'
 
 make_ear
 serve ear --beams 1

@@ -68,6 +68,8 @@ about() {
   printf '{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "%s"}}, {"type": "text", "text": "What is it?"}]}], "max_tokens": 12}' "$1"
 }
 start "$model" --temp 0
+ask 200 GET /props ""
+grep -q '"vision":true' reply || fail "/props does not say that it sees: $(cat reply)"
 ask 200 POST /v1/chat/completions "$(about "data:image/png;base64,$(base64 -w 0 first.png)")"
 grep -q '"prompt_tokens":46' reply || fail "the prompt of a picture: $(cat reply)"
 cp reply of_first

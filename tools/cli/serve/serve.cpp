@@ -96,7 +96,7 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder, c
     say("the model has {} positions, so that is the context", model.context);
   TextSlots slots(group, tokenizer, drafts, static_cast<size_t>(flags.waiting));
   TextService service(slots, tokenizer, sight, setup ? &*setup : nullptr, config, given("--seed"), model.vocabulary,
-                      {.name = name_of(flags, folder), .path = flags.model}, flags.common.quiet);
+                      {.name = name_of(flags, folder), .path = flags.model, .sees = sight.there()}, flags.common.quiet);
   front.serve(service, fmt::format("{} of {} positions, {} of caches; {}", counted(flags.slots, "slot"),
                                    slots.capacity(), size_text(group.cache_bytes()),
                                    setup ? setup->chat_template.name() : "no chat template: /v1/completions alone"));

@@ -27,7 +27,7 @@ nlohmann::json props_of(const TextSlots& slots, const ServedModel& model, const 
                        {"model_alias", model.name},
                        {"model_path", model.path},
                        {"chat_template", setup ? setup->chat_template.source() : ""},
-                       {"modalities", {{"vision", false}, {"audio", false}}}};
+                       {"modalities", {{"vision", model.sees}, {"audio", false}}}};
   for (const char* token : {"bos_token", "eos_token"})
     if (setup && setup->variables.contains(token)) props[token] = setup->variables[token];
   return props;

@@ -11,6 +11,7 @@ namespace vkformer {
 /// What clients are told of a model.
 struct ServedModel {
   std::string name, path;  ///< the path as it was given
+  bool sees = false;       ///< pictures
 };
 
 /// In Prometheus' form.
