@@ -7,6 +7,7 @@
 #include "models/constraint/grammar_constraint.h"
 #include "models/constraint/json_schema.h"
 #include "models/generation/text_end.h"
+#include "models/nearest_name.h"
 #include "python/bindings/arrays.h"
 #include "runtime/check.h"
 
@@ -28,8 +29,11 @@ void check_names(const GenerationSource& source, const py::dict& given) {
   known->insert({"seed", "grammar", "json_schema"});
   known->insert(std::begin(without_effect), std::end(without_effect));
   for (const auto& [key, value] : given)
-    if (const auto name = text_of(key, "a setting's name"); !known->contains(name))
-      throw py::type_error("there is no setting '" + name + "'");
+    if (const auto name = text_of(key, "a setting's name"); !known->contains(name)) {
+      const std::string meant = nearest_name(name, std::vector<std::string>(known->begin(), known->end()));
+      throw py::type_error(fmt::format("there is no setting '{}'{}", name,
+                                       meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant)));
+    }
 }
 
 /// Removes the grammar that settings ask for, if they do.

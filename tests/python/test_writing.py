@@ -65,7 +65,7 @@ class Writing(Case):
 
     def test_settings(self):
         model = fixture("llama")
-        self.refuse(TypeError, "there is no setting 'max_new_token'", model.generate, [5], max_new_token=3)
+        self.refuse(TypeError, "'max_new_token'; did you mean 'max_new_tokens'?", model.generate, [5], max_new_token=3)
         self.refuse(TypeError, "seed must be", model.generate, [5], seed=-1)
         self.refuse(vkformer.Error, '"top_p" must be a number', model.generate, [5], top_p=3)
         self.refuse(vkformer.Error, "is not supported", model.generate, [5], typical_p=0.5)
