@@ -61,35 +61,29 @@ DType fitting_type(DType dtype, int64_t columns) {
   return fits(smaller) ? smaller : DType::f16;
 }
 
-void store_weights_as(Model& model, const WantedType& wanted) {
-  std::map<std::string, std::vector<std::pair<Node, size_t>>> uses;
-  const auto visit = [&](const Graph& graph) {
-    std::map<int32_t, Value> of_renamed;  // what a value is under another shape with rows as long
-    for (const Node& node : graph.nodes()) {
-      if (node.op->renames_storage() && node.in(0).columns() == node.out(0).columns()) {
-        const auto before = of_renamed.find(node.inputs[0].id);
-        of_renamed[node.outputs[0].id] = before == of_renamed.end() ? node.inputs[0] : before->second;
-        continue;
-      }
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!node.inputs[i]) continue;
-        const auto renamed = of_renamed.find(node.inputs[i].id);
-        const ValueInfo& info = graph.info(renamed == of_renamed.end() ? node.inputs[i] : renamed->second);
-        if (info.storage == Storage::persistent) uses[info.name].emplace_back(node, i);
-      }
+namespace {
+
+/// Which nodes read a tensor, and as which of their inputs.
+using Uses = std::map<std::string, std::vector<std::pair<Node, size_t>>>;
+
+void add_uses(const Graph& graph, Uses& uses) {
+  std::map<int32_t, Value> of_renamed;  // what a value is under another shape with rows as long
+  for (const Node& node : graph.nodes()) {
+    if (node.op->renames_storage() && node.in(0).columns() == node.out(0).columns()) {
+      const auto before = of_renamed.find(node.inputs[0].id);
+      of_renamed[node.outputs[0].id] = before == of_renamed.end() ? node.inputs[0] : before->second;
+      continue;
     }
-  };
-  if (model.generates()) {
-    const GeneratorShape smallest{.capacity = 1, .source_positions = model.has_encoder() ? 1 : 0};
-    visit(build_generation(model, smallest, 1));
-    if (model.has_encoder()) visit(build_encoder(model, smallest));
-  } else {
-    for (const bool segments : {false, model.segments > 0}) {
-      Graph graph;
-      add_logits(graph, model, add_inputs(graph, model, {.segments = segments}));
-      visit(graph);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i]) continue;
+      const auto renamed = of_renamed.find(node.inputs[i].id);
+      const ValueInfo& info = graph.info(renamed == of_renamed.end() ? node.inputs[i] : renamed->second);
+      if (info.storage == Storage::persistent) uses[info.name].emplace_back(node, i);
     }
   }
+}
+
+void store_as(Model& model, const WantedType& wanted, Uses uses) {
   std::map<std::string, std::set<DType>> of_joint;
   std::set<std::string> whole;  // joint tensors that can't be read part by part: experts'
   for (ParameterSpec& parameter : model.parameters) {
@@ -116,6 +110,30 @@ void store_weights_as(Model& model, const WantedType& wanted) {
     parameter.apart = !whole.contains(parameter.joint);
     if (!parameter.apart) parameter.dtype = types.contains(DType::f32) ? DType::f32 : DType::f16;
   }
+}
+
+}  // namespace
+
+void store_weights_as(Model& model, const WantedType& wanted) {
+  Uses uses;
+  if (model.generates()) {
+    const GeneratorShape smallest{.capacity = 1, .source_positions = model.has_encoder() ? 1 : 0};
+    add_uses(build_generation(model, smallest, 1), uses);
+    if (model.has_encoder()) add_uses(build_encoder(model, smallest), uses);
+  } else {
+    for (const bool segments : {false, model.segments > 0}) {
+      Graph graph;
+      add_logits(graph, model, add_inputs(graph, model, {.segments = segments}));
+      add_uses(graph, uses);
+    }
+  }
+  store_as(model, wanted, std::move(uses));
+}
+
+void store_weights_as(Model& model, const WantedType& wanted, const Graph& graph) {
+  Uses uses;
+  add_uses(graph, uses);
+  store_as(model, wanted, std::move(uses));
 }
 
 void store_weights_as(Model& model, DType dtype) {

@@ -21,6 +21,8 @@ using WantedType = std::function<DType(const ParameterSpec&, bool turned)>;
 /// The same, each in a type of its own. Products with a joint tensor whose parts get unlike types are computed part by
 /// part.
 void store_weights_as(Model& model, const WantedType& wanted);
+/// The same of a model that runs by graphs of its own, which read their parameters as this one does.
+void store_weights_as(Model& model, const WantedType& wanted, const Graph& graph);
 
 /// The same, each in the type that the files have, where an op takes that.
 void store_weights_as(Model& model, const Weights& files);

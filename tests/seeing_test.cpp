@@ -6,6 +6,7 @@
 #include "models/chat/chat_files.h"
 #include "models/chat/chat_history.h"
 #include "models/chat/message_parts.h"
+#include "models/seeing/stored_eyes.h"
 #include "tests/seeing_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;
@@ -77,6 +78,26 @@ TEST_CASE("eyes are found by the names of older files, too", "[seeing]") {
   Weights(eyes.model.parameters, folder).save(older / "model.safetensors");
   CHECK(SafetensorsFile(older / "model.safetensors").find("vision_tower.vision_model.pre_layrnorm.weight") != nullptr);
   CHECK(seen_by(older.path()) == seen_by(folder));
+}
+
+TEST_CASE("eyes of any size may be stored in other types", "[seeing]") {
+  const auto backend = make_reference_backend();
+  for (const char* name : {"qwen2_5_vl", "qwen3_vl", "mistral3"}) {
+    INFO(name);
+    const std::filesystem::path folder = seeing / name;
+    const auto seen_as = [&](const std::string& dtype) {
+      Eyes eyes = make_eyes(JsonObject::load(folder / "config.json"));
+      store_eyes_as(eyes, folder, dtype);
+      const int64_t bytes = eyes.weight_bytes();
+      PictureReader reader(*backend, std::move(eyes), ImageProcessor::from_folder(folder), "<image>", folder);
+      return std::pair(reader.read(reader.prepared(read_image(folder / "first.png"))), bytes);
+    };
+    const auto [whole, whole_bytes] = seen_as("");
+    const auto [halves, half_bytes] = seen_as("f16");
+    CHECK(half_bytes < whole_bytes * 2 / 3);
+    CHECK(share_of_largest(halves, whole) < 5e-3);
+    CHECK(share_of_largest(halves, whole) > 1e-6);
+  }
 }
 
 TEST_CASE("what is written of pictures is what transformers writes", "[seeing]") {

@@ -1,7 +1,7 @@
 #include "models/seeing/sight.h"
 
 #include "models/model_files.h"
-#include "models/model_folder.h"
+#include "models/seeing/stored_eyes.h"
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
 #include "runtime/files/utf8.h"
@@ -13,7 +13,7 @@ Sight::Sight(Backend& backend, const std::filesystem::path& folder, const Model&
     : tokenizer_(tokenizer) {
   try {
     Eyes eyes = make_eyes(load_model_json(folder, "config.json"));
-    store_weights_as(eyes.model, folder, dtype);
+    store_eyes_as(eyes, folder, dtype);
     const std::string position = tokenizer.piece(eyes.token);
     const SeenPictures::Marks marks{text.vocabulary, eyes.token, eyes.mark.empty() ? position : eyes.mark};
     reader_ = std::make_unique<PictureReader>(backend, std::move(eyes), ImageProcessor::from_folder(folder), position,

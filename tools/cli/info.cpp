@@ -11,6 +11,7 @@
 #include "models/model_files.h"
 #include "models/parameters.h"
 #include "models/seeing/eyes.h"
+#include "models/seeing/stored_eyes.h"
 #include "models/stored_weights.h"
 #include "models/text/tokenizer.h"
 #include "models/text/vocabulary.h"
@@ -294,7 +295,7 @@ std::unique_ptr<Backend> backend_to_plan_for(const CommonFlags& flags) {
 /// so when they are to see something.
 void add_eyes(ordered_json& rows, ordered_json& skipped, const JsonObject& config, const fs::path& folder) try {
   Eyes eyes = make_eyes(config);
-  store_weights_as(eyes.model, folder, "");
+  store_eyes_as(eyes, folder, "");
   const std::vector<std::string> unseen = Weights(eyes.model.parameters, folder).extra();
   rows["eyes, for pictures"] = eyes.weight_bytes();
   auto both = ordered_json::array();
