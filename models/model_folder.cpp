@@ -27,16 +27,23 @@ std::optional<std::filesystem::path> cached_snapshot(const std::filesystem::path
   return snapshot;
 }
 
-/// The GGUF file of a folder that has only one, shards counting as one.
-std::optional<std::filesystem::path> only_gguf(const std::filesystem::path& folder) {
+/// GGUF files of a folder, a sharded one's first shard: of eyes, or all others.
+std::vector<std::filesystem::path> gguf_files(const std::filesystem::path& folder, bool eyes) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().generic_string();
     const bool later_shard = name.find("-of-") != name.npos && name.find("-00001-of-") == name.npos;
-    if (is_gguf(entry.path()) && !later_shard) files.push_back(entry.path());
+    const bool of_eyes = name.find("mmproj") != name.npos;  // as llama.cpp tells them
+    if (is_gguf(entry.path()) && !later_shard && of_eyes == eyes) files.push_back(entry.path());
   }
-  if (files.empty()) return std::nullopt;
   std::ranges::sort(files);
+  return files;
+}
+
+/// The GGUF file of a folder that has only one.
+std::optional<std::filesystem::path> only_gguf(const std::filesystem::path& folder) {
+  const std::vector<std::filesystem::path> files = gguf_files(folder, false);
+  if (files.empty()) return std::nullopt;
   check(files.size() <= 1, "'{}' holds {} GGUF files; name one, like {}", folder.generic_string(), files.size(),
         files.front().generic_string());
   return files.front();
@@ -68,6 +75,13 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
       given.generic_string());
   check(latest.has_value(), "'{}' has neither a config.json nor a checkpoint of a run", given.generic_string());
   return *latest;
+}
+
+std::filesystem::path resolve_mmproj(const std::string& asked, const std::filesystem::path& given,
+                                     const std::filesystem::path& model) {
+  if (!asked.empty() || !is_gguf(model) || !std::filesystem::is_directory(given)) return asked;
+  const std::vector<std::filesystem::path> files = gguf_files(model.parent_path(), true);
+  return files.size() == 1 ? files.front() : std::filesystem::path();
 }
 
 std::filesystem::path resolve_adapter_folder(const std::filesystem::path& as_given) {

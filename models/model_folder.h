@@ -9,9 +9,14 @@
 namespace vkformer {
 
 /// The folder that holds config.json, or the GGUF file (see models/model_files.h), that `given` means: such a folder
-/// or file, a run folder (then its latest checkpoint), one of Hugging Face's cache, or one with a single GGUF file.
+/// or file, a run folder (then its latest checkpoint), one of Hugging Face's cache, or one with a single GGUF file
+/// beside those of eyes.
 /// Throws Error when there is none.
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
+/// The file of the eyes of such a GGUF file `model`: `asked`, or where that is empty and a folder was given, the only
+/// one there whose name has "mmproj" in it. Empty: none.
+std::filesystem::path resolve_mmproj(const std::string& asked, const std::filesystem::path& given,
+                                     const std::filesystem::path& model);
 /// The folder of an adapter's files: itself, or a run folder's latest checkpoint.
 std::filesystem::path resolve_adapter_folder(const std::filesystem::path& given);
 

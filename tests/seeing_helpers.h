@@ -43,12 +43,16 @@ inline double share_of_largest(const std::vector<float>& values, const std::vect
 /// A model that was loaded to write about pictures.
 struct Seer {
   Seer(Backend& backend, const std::string& name, const GeneratorShape& shape = {})
+      : Seer(backend, name, shape, seeing / name, {}) {}
+  /// Of files that were made of that model.
+  Seer(Backend& backend, const std::string& name, const GeneratorShape& shape, const std::filesystem::path& files,
+       const std::filesystem::path& mmproj)
       : folder(seeing / name),
-        model(load_model(folder)),
-        tokenizer(folder),
+        model(load_model(files)),
+        tokenizer(files),
         generator(backend, model, shape),
-        sight(backend, folder, model, tokenizer, "") {
-    load_parameters(generator.store(), model.parameters, folder);
+        sight(backend, files, model, tokenizer, "", mmproj) {
+    load_parameters(generator.store(), model.parameters, files);
     sight.open(generator);
   }
   std::filesystem::path folder;

@@ -28,6 +28,8 @@ nlohmann::json qwen_vl_text(const JsonObject& config) {
   const TextFamily& family = *text_family(config);
   nlohmann::json text = config.has("text_config") ? require_object(config, "text_config").value() : config.value();
   text.erase("vision_config");
+  const JsonObject vision = require_object(config, "vision_config");
+  if (vision.has("deepstack_visual_indexes")) text[deepstack_key] = vision.value()["deepstack_visual_indexes"].size();
   text["model_type"] = family.text;
   // One object of all that positions need, with the name that transformers 5 has for plain ones.
   nlohmann::json rotary = {{"rope_theta", text.value("rope_theta", nlohmann::json(family.theta))}};

@@ -7,6 +7,10 @@
 
 namespace vkformer {
 
+/// How many of its first layers get something of a picture's earlier layers, where any do: a key of our own, for GGUF
+/// files, which say it of the text.
+inline constexpr const char* deepstack_key = "deepstack_layers";
+
 /// Whether a config.json is of such a model.
 bool is_qwen_vl(const JsonObject& config);
 /// Its text_config, or where older files have all of it beside vision_config, that, as a config of the family of its

@@ -29,6 +29,12 @@ enum class RowOrder : uint8_t {
   /// One half of the rows of a matrix; the other is of the row with the other of these orders.
   first_half,
   second_half,
+  first_third,  ///< the same of three
+  second_third,
+  last_third,
+  /// Of a convolution over two pictures that follow each other, [C, channels, 2, P, P]: what it has of one of them.
+  first_picture,
+  second_picture,
   as_rows,           ///< a matrix with a row for each group of heads, which Hugging Face has as a vector
   as_column,         ///< of one column
   rows_of_matrices,  ///< a matrix, of which Hugging Face has each row as a matrix of one row
@@ -52,6 +58,7 @@ struct TensorRow {
   std::string_view ending = ".weight";  ///< the file's, of such a name
   bool decay = false;                   ///< a file has -exp of Hugging Face's values
   std::string_view second = {};  ///< of experts: the name of the second half of the rows of each of the file's matrices
+  bool by_rank = false;          ///< Hugging Face counts the file's tensors of this name, whose numbers are layers
 };
 
 /// A setting. `gguf` follows the architecture's name and a dot.

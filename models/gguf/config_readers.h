@@ -29,7 +29,7 @@ void check_sigmoids(const GgufSettings& settings);
 using GgufReader = void(const GgufSettings& settings, nlohmann::json& config);
 // Decoders whose layers are alike, but for windows.
 GgufReader read_olmo2, read_cohere2, read_exaone4, read_mistral3, read_gemma2, read_gemma3, read_gpt_oss, read_phi3,
-    read_stablelm, read_llama, read_granite;
+    read_stablelm, read_llama, read_granite, read_qwen2_vl, read_qwen3_vl;
 // Mixtures of experts.
 GgufReader read_qwen2_moe, read_glm4_moe, read_ernie4_5_moe, read_deepseek2;
 // Decoders whose layers are of unlike kinds.

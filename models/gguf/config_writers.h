@@ -28,7 +28,7 @@ void add_decoder(GgufPairs& pairs, const std::string& prefix, const nlohmann::js
 using GgufWriter = void(GgufPairs& pairs, const std::string& prefix, const nlohmann::json& config);
 // Decoders whose layers are alike, but for windows.
 GgufWriter add_decoder, add_granite, add_windowed, add_gemma, add_olmo2, add_exaone4, add_cohere2, add_mistral3,
-    add_gpt_oss, add_smollm3;
+    add_gpt_oss, add_smollm3, add_qwen_vl;
 // Mixtures of experts, and decoders whose layers are of unlike kinds.
 GgufWriter add_glm4_moe, add_ernie4_5_moe, add_deepseek2, add_qwen3_next, add_qwen3_5, add_lfm2, add_granite_hybrid,
     add_lfm2_moe, add_gemma4, add_nemotron_h, add_falcon_h1;

@@ -1,5 +1,9 @@
 // LLaMA and its kin.
 
+#include <algorithm>
+#include <tuple>
+
+#include "models/families/qwen_vl_text.h"
 #include "models/gguf/architecture_tensors.h"
 #include "models/gguf/architectures.h"
 #include "models/gguf/decoder_keys.h"
@@ -30,6 +34,16 @@ std::vector<GgufArchitecture> decoder_architectures() {
                  .keys = llama_keys(),
                  .fixed = {{"hidden_act", silu}, {"use_sliding_window", {false}}},
                  .tensors = with(llama_tensors(), query_norms())});
+  // Of Qwen's models that see the part that writes: the same, whose positions may have three numbers. The second of
+  // these names is of files alone.
+  for (const auto& [name, plain, own] :
+       {std::tuple("qwen2vl", "qwen2", "qwen2_vl_text"), {"qwen3vl", "qwen3", "qwen3_vl_text"}}) {
+    GgufArchitecture seeing = *std::ranges::find(all, plain, &GgufArchitecture::name);
+    seeing.name = name;
+    seeing.model_types = {plain, own};
+    seeing.keys = with(seeing.keys, {{"n_deepstack_layers", deepstack_key, ValueKind::integer, true}});
+    all.push_back(std::move(seeing));
+  }
   all.push_back({.name = "qwen3moe",
                  .model_types = {"qwen3_moe"},
                  .model_class = "Qwen3MoeForCausalLM",

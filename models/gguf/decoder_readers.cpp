@@ -205,4 +205,26 @@ void read_granite(const GgufSettings& settings, json& config) {
         settings.name(turns));
 }
 
+namespace {
+
+/// Files tell how many pairs of each head turn by which of a position's numbers.
+void read_sections(const GgufSettings& settings, json& config, bool mixed) {
+  read_decoder(settings, config);
+  const std::string key = settings.name("rope.dimension_sections");
+  const auto all = settings.all().integers(key, 0, most);
+  check(all.size() == 3 || (all.size() == 4 && all[3] == 0), "{}: key {} must be three numbers of pairs and a 0",
+        settings.shards().name(), key);
+  json rotary = {{"rope_type", "default"}, {"rope_theta", config["rope_theta"]}};
+  if (config.contains("rope_scaling")) rotary.update(config["rope_scaling"]);
+  config.erase("rope_scaling");
+  rotary["mrope_section"] = std::vector<int64_t>(all.begin(), all.begin() + 3);
+  if (mixed) rotary["mrope_interleaved"] = true;
+  config["rope_parameters"] = rotary;
+}
+
+}  // namespace
+
+void read_qwen2_vl(const GgufSettings& settings, json& config) { read_sections(settings, config, false); }
+void read_qwen3_vl(const GgufSettings& settings, json& config) { read_sections(settings, config, true); }
+
 }  // namespace vkformer

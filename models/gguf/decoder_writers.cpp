@@ -131,4 +131,11 @@ void add_smollm3(GgufPairs& pairs, const std::string& prefix, const json& config
           "a GGUF file can't say which layers have no rotary positions: not every fourth");
 }
 
+void add_qwen_vl(GgufPairs& pairs, const std::string& prefix, const json& config) {
+  add_decoder(pairs, prefix, config);
+  auto sections = config.at("rope_parameters").at("mrope_section").get<std::vector<int32_t>>();
+  sections.resize(4);
+  pairs.add_integers(prefix + "rope.dimension_sections", sections);
+}
+
 }  // namespace vkformer

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/gguf/config_readers.h"
+#include "models/gguf/eye_architectures.h"
 #include "models/gguf/gguf_rotary.h"
 #include "models/gguf/gguf_tokenizer.h"
 #include "runtime/check.h"
@@ -103,6 +104,8 @@ constexpr Reader readers[] = {{"gpt-oss", read_gpt_oss},
                               {"llama", read_llama},
                               {"qwen2", read_decoder},
                               {"qwen3", read_decoder},
+                              {"qwen2vl", read_qwen2_vl},
+                              {"qwen3vl", read_qwen3_vl},
                               {"qwen3moe", read_decoder},
                               {"smollm3", read_llama},
                               {"granite", read_granite},
@@ -174,6 +177,9 @@ void read_ids(const GgufMetadata& metadata, json& config) {
 }  // namespace
 
 json gguf_config(const GgufShards& shards) {
+  check(shards.metadata().text("general.architecture") != architecture_of_eyes,
+        "{}: it has the eyes of a model alone; give the file of the part that writes, and this one by --mmproj",
+        shards.name());
   const GgufArchitecture& architecture = architecture_of(shards);
   const GgufSettings settings(shards, architecture);
   json config = {{"model_type", architecture.model_types.front()}, {"architectures", {architecture.model_class}}};

@@ -5,8 +5,9 @@
 #include <cstring>
 #include <map>
 
+#include "models/gguf/eye_architectures.h"
+#include "models/gguf/joined_rows.h"
 #include "models/gguf/row_orders.h"
-#include "models/pieced_weight.h"
 #include "runtime/check.h"
 #include "runtime/encoding/encoding.h"
 #include "runtime/files/utf8.h"
@@ -173,36 +174,6 @@ class GgufWeight : public WeightTensor {
   mutable std::vector<float> scratch_;
 };
 
-/// The rows of two tensors, one behind the other.
-class JoinedRows : public PiecedWeight {
- public:
-  JoinedRows(std::unique_ptr<const WeightTensor> first, std::unique_ptr<const WeightTensor> second)
-      : PiecedWeight(first->name(), joined_shape(*first, *second), first->elements() + second->elements(),
-                     first->type(), first->bytes() + second->bytes()),
-        first_(std::move(first)),
-        second_(std::move(second)) {}
-
-  bool is_float() const override { return first_->is_float() && second_->is_float(); }
-  std::optional<DType> stored(bool columns) const override {
-    const auto type = first_->stored(columns);
-    return !columns && type == second_->stored(columns) ? type : std::nullopt;
-  }
-
- private:
-  static std::vector<int64_t> joined_shape(const WeightTensor& first, const WeightTensor& second) {
-    std::vector<int64_t> shape(first.shape().begin(), first.shape().end());
-    shape.front() += second.shape().front();
-    return shape;
-  }
-  void visit(int64_t first, int64_t count, const Visitor& visitor) const override {
-    const int64_t of_first = std::clamp<int64_t>(first_->elements() - first, 0, count);
-    if (of_first > 0) visitor(*first_, first, 0, of_first);
-    if (of_first < count) visitor(*second_, first + of_first - first_->elements(), of_first, count - of_first);
-  }
-
-  std::unique_ptr<const WeightTensor> first_, second_;
-};
-
 struct TypePair {
   std::string_view gguf;
   DType dtype;
@@ -214,6 +185,14 @@ constexpr TypePair type_pairs[] = {
     {"Q6_K", DType::q6_k}, {"IQ4_NL", DType::iq4_nl}, {"IQ4_XS", DType::iq4_xs}, {"MXFP4", DType::mxfp4}};
 
 constexpr int64_t most_experts = 4096;
+
+/// The place of a layer among those that have such a tensor.
+int64_t rank_of(const NamedRow& named, const GgufShards& shards) {
+  return std::ranges::count_if(shards.tensors(), [&](const GgufShards::Tensor& tensor) {
+    const auto numbers = match_name(std::string(named.row->gguf).append(named.ending), tensor.entry->name);
+    return numbers && numbers->front() < named.numbers.front();
+  });
+}
 
 /// Tensors that the settings are made of: no weights.
 constexpr std::string_view settings_of_rotary[] = {"rope_freqs.weight", "rope_factors_long.weight",
@@ -235,6 +214,7 @@ const GgufTensorType& gguf_type_of(DType dtype) {
 
 const GgufArchitecture& architecture_of(const GgufShards& shards) {
   const std::string_view name = shards.metadata().text("general.architecture");
+  if (name == architecture_of_eyes) return eye_architecture_of(shards);
   const GgufArchitecture* architecture = find_architecture(name);
   check(architecture != nullptr, "{}: architecture {} is not supported; vkformer reads: {}", shards.name(),
         in_quotes(name), known_architectures());
@@ -264,19 +244,20 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
   const bool has_further = shards_.metadata().has(fmt::format("{}.{}", architecture.name, further_layers));
   const int64_t layers = has_further ? layers_of(shards_, architecture) : INT64_MAX;
   const auto has = [&](std::string_view tensor) { return shards_.find(tensor) != nullptr; };
-  std::map<std::string, std::unique_ptr<WeightTensor>> waiting;  // halves whose others have not come yet
+  std::map<std::string, JoinedRows::Pieces> waiting;  // whose others have not come yet
   for (const auto& [file, tensor] : shards_.tensors()) {
     if (std::ranges::find(settings_of_rotary, tensor->name) != std::end(settings_of_rotary)) continue;
     if (layer_in_name(tensor->name) >= layers) continue;
     const auto elements = static_cast<int64_t>(tensor->bytes.size()) / tensor->type->bytes * tensor->type->values;
     const auto where = [&] { return fmt::format("{}: tensor {}", name(), in_quotes(tensor->name, 120)); };
-    const auto named = row_of_gguf(architecture, tensor->name, has);
+    auto named = row_of_gguf(architecture, tensor->name, has);
     GgufWeight::Place place{.file = file, .tensor = tensor};
     if (!named) {
       add(std::make_unique<GgufWeight>(tensor->name, tensor->shape, elements, tensor->bytes.size(), place));
       continue;
     }
     const TensorRow& row = *named->row;
+    if (row.by_rank) named->numbers[0] = rank_of(*named, shards_);
     std::vector<int64_t> shape = tensor->shape;
     place.subtracted = named->ending == ".weight" ? row.added : 0;
     place.order = row.order;
@@ -302,22 +283,22 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
       place.order = RowOrder::same;
       shape = {elements};
     }
-    if (row.order == RowOrder::first_half || row.order == RowOrder::second_half) {
+    if (const auto piece = piece_of(row.order)) {
       place.order = RowOrder::same;
-      auto half = std::make_unique<GgufWeight>(named->in_hugging_face(), std::move(shape), elements,
+      auto part = std::make_unique<GgufWeight>(named->in_hugging_face(), std::move(shape), elements,
                                                tensor->bytes.size(), place);
-      const auto [other, is_first] = waiting.try_emplace(half->name(), nullptr);
-      if (is_first) {
-        other->second = std::move(half);
-        continue;
-      }
-      check(std::ranges::equal(half->shape().subspan(1), other->second->shape().subspan(1)),
-            "{} has other columns than the other half of {}", where(), half->name());
-      if (row.order == RowOrder::first_half)
-        add(std::make_unique<JoinedRows>(std::move(half), std::move(other->second)));
-      else
-        add(std::make_unique<JoinedRows>(std::move(other->second), std::move(half)));
-      waiting.erase(other);
+      JoinedRows::Pieces& pieces = waiting[part->name()];
+      pieces.resize(static_cast<size_t>(piece->count));
+      const bool fit = std::ranges::all_of(pieces, [&](const auto& other) {
+        return !other || (other->shape().size() == part->shape().size() &&
+                          std::ranges::equal(part->shape().subspan(1), other->shape().subspan(1)));
+      });
+      check(fit, "{} has other columns than the other pieces of {}", where(), part->name());
+      const std::string whole = part->name();
+      pieces[static_cast<size_t>(piece->index)] = std::move(part);
+      if (!std::ranges::all_of(pieces, [](const auto& one) { return one != nullptr; })) continue;
+      add(std::make_unique<JoinedRows>(std::move(pieces), piece->by_turns));
+      waiting.erase(whole);
       continue;
     }
     if (row.order == RowOrder::one_row) {
@@ -354,7 +335,8 @@ GgufWeights::GgufWeights(const std::filesystem::path& path) : shards_(path) {
     add(std::make_unique<GgufWeight>(named->in_hugging_face(), std::move(shape), elements, tensor->bytes.size(),
                                      place));
   }
-  for (auto& [name, half] : waiting) add(std::move(half));  // too few rows, which is told where they are looked for
+  // Too few rows, which is told where they are looked for.
+  for (auto& [name, pieces] : waiting) add(std::move(*std::ranges::find_if(pieces, [](auto& one) { return !!one; })));
 }
 
 }  // namespace vkformer

@@ -37,6 +37,19 @@ RowHeads heads_of(RowOrder order,
   }
 }
 
+std::optional<RowPiece> piece_of(RowOrder order) {
+  switch (order) {
+    case RowOrder::first_half: return RowPiece{0, 2};
+    case RowOrder::second_half: return RowPiece{1, 2};
+    case RowOrder::first_third: return RowPiece{0, 3};
+    case RowOrder::second_third: return RowPiece{1, 3};
+    case RowOrder::last_third: return RowPiece{2, 3};
+    case RowOrder::first_picture: return RowPiece{0, 2, true};
+    case RowOrder::second_picture: return RowPiece{1, 2, true};
+    default: return std::nullopt;
+  }
+}
+
 int64_t parts_of(RowOrder order, const RowHeads& heads) {
   switch (order) {
     case RowOrder::query_pairs:

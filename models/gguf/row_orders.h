@@ -22,6 +22,13 @@ struct RowHeads {
 RowHeads heads_of(RowOrder order,
                   const std::function<int64_t(std::string_view key, std::optional<int64_t> otherwise)>& setting);
 
+/// Of a tensor of which Hugging Face has several in one: which of them it is.
+struct RowPiece {
+  int64_t index = 0, count = 1;
+  bool by_turns = false;  ///< see JoinedRows
+};
+std::optional<RowPiece> piece_of(RowOrder order);
+
 /// What the rows of a tensor, or its columns, are a multiple of where heads arrange them; otherwise 0.
 int64_t parts_of(RowOrder order, const RowHeads& heads);
 

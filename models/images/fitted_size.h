@@ -12,6 +12,7 @@ struct FitSettings {
   int64_t least = 56 * 56, most = 28 * 28 * 1280;  ///< pixels of a picture
   /// Pixtral: pixels of the longer edge at most; then both reach up to multiples, and `least` and `most` mean nothing.
   int64_t longest = 0;
+  bool operator==(const FitSettings&) const = default;
 };
 
 /// Height and width of a picture as the model takes it: each the nearest multiple (of two the even one), then both

@@ -4,6 +4,7 @@
 
 #include "models/images/image_settings.h"
 #include "runtime/check.h"
+#include "runtime/files/json_file.h"
 
 namespace vkformer {
 
@@ -27,6 +28,10 @@ ImageProcessor ImageProcessor::from_folder(const std::filesystem::path& folder) 
   std::string name;
   const ImageSettings settings = load_image_settings(folder, &name);
   return {settings, name};
+}
+
+ImageProcessor ImageProcessor::from_json(const JsonObject& processor) {
+  return {image_settings_of(processor), processor.name()};
 }
 
 Image ImageProcessor::resized(const Image& image) const {

@@ -31,6 +31,7 @@ struct ImageSettings {
   std::optional<Size> crop;                             ///< this much of its middle, black where it is smaller
   std::optional<double> rescale;                        ///< factor to values of 0 to 255, in double
   std::optional<std::array<float, 3>> mean, deviation;  ///< then less the mean of its channel, by the deviation
+  bool operator==(const ImageSettings&) const = default;
 };
 
 class ImageProcessor {
@@ -39,6 +40,8 @@ class ImageProcessor {
   /// writes. Where it does not say whose it is, config.json's model_type does. Throws Error, naming file and key, for
   /// what is missing or of another kind.
   static ImageProcessor from_folder(const std::filesystem::path& folder);
+  /// Of a processor_config.json.
+  static ImageProcessor from_json(const JsonObject& processor);
   /// Throws Error, naming `name`, for settings that give pictures of different sizes.
   ImageProcessor(const ImageSettings& settings, const std::string& name);
 

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t most_edge = 4096;
+constexpr int64_t most_size = 4096;
 
 /// What a processor does where its file says nothing.
 struct ProcessorKind {
@@ -46,28 +46,37 @@ constexpr ProcessorKind kinds[] = {
     {"mistral3", pixtral, false, 1024, Resample::bicubic, 0, clip_mean, clip_deviation},
 };
 
-JsonObject settings_of(const std::filesystem::path& folder) {
-  const auto processor = folder / "processor_config.json", older = folder / "preprocessor_config.json";
-  if (std::filesystem::exists(processor)) {
-    const JsonObject file = JsonObject::load(processor);
-    if (file.has("image_processor")) return require_object(file, "image_processor");
+/// What a folder says of its pictures.
+struct ProcessorFiles {
+  JsonObject settings;
+  std::optional<JsonObject> processor;  ///< processor_config.json
+};
+
+ProcessorFiles files_of(const std::filesystem::path& folder) {
+  const auto file = folder / "processor_config.json", older = folder / "preprocessor_config.json";
+  std::optional<JsonObject> processor;
+  if (std::filesystem::exists(file)) {
+    processor = JsonObject::load(file);
+    if (processor->has("image_processor")) return {require_object(*processor, "image_processor"), processor};
   }
   check(std::filesystem::exists(older),
         "{}: it has no preprocessor_config.json, which says how pictures are prepared; copy it from the model's source",
         printable(folder.generic_string()));
-  return JsonObject::load(older);
+  return {JsonObject::load(older), processor};
 }
 
-const ProcessorKind& kind_of(const JsonObject& settings, const std::filesystem::path& folder) {
-  const std::string_view key = settings.has("image_processor_type") ? "image_processor_type" : "feature_extractor_type";
-  if (!settings.has(key)) {
-    const JsonObject config = JsonObject::load(folder / "config.json");
-    const std::string model = require_string(config, "model_type");
-    for (const ProcessorKind& kind : kinds)
-      if (kind.model_type == model) return kind;
-    fail("{}: image_processor_type is missing, and that of model_type {} is not known; add it", settings.name(),
-         in_quotes(model));
-  }
+const ProcessorKind& kind_of_model(const JsonObject& settings, const JsonObject& config) {
+  const std::string model = require_string(config, "model_type");
+  for (const ProcessorKind& kind : kinds)
+    if (kind.model_type == model) return kind;
+  fail("{}: image_processor_type is missing, and that of model_type {} is not known; add it", settings.name(),
+       in_quotes(model));
+}
+
+constexpr const char *type_key = "image_processor_type", *older_type_key = "feature_extractor_type";
+
+const ProcessorKind& kind_of(const JsonObject& settings) {
+  const char* key = settings.has(type_key) ? type_key : older_type_key;
   const std::string type = require_string(settings, key);
   for (const ProcessorKind& kind : kinds)
     for (const std::string_view end : {"ImageProcessor", "ImageProcessorFast", "FeatureExtractor"})
@@ -85,25 +94,25 @@ ImageSettings::Size size_of(const JsonObject& settings, std::string_view key) {
   const json& value = settings.value().at(key);
   if (!value.is_array()) {
     const JsonObject size = require_object(settings, key);
-    return {require_integer(size, "height", 1, most_edge), require_integer(size, "width", 1, most_edge)};
+    return {require_integer(size, "height", 1, most_size), require_integer(size, "width", 1, most_size)};
   }
   check(value.size() == 2, "{}: {} has {} numbers; give height and width", settings.name(), key, value.size());
   const JsonObject size =
       JsonObject::make({{"height", value[0]}, {"width", value[1]}}, settings.name() + ", " + std::string(key));
-  return {require_integer(size, "height", 1, most_edge), require_integer(size, "width", 1, most_edge)};
+  return {require_integer(size, "height", 1, most_size), require_integer(size, "width", 1, most_size)};
 }
 
 void read_size(const JsonObject& settings, const ProcessorKind& kind, ImageSettings& to) {
   const bool is_object = settings.has("size") && settings.value().at("size").is_object();
   if (is_object && require_object(settings, "size").has("shortest_edge")) {
-    to.shortest_edge = require_integer(require_object(settings, "size"), "shortest_edge", 1, most_edge);
+    to.shortest_edge = require_integer(require_object(settings, "size"), "shortest_edge", 1, most_size);
     return;
   }
   if (is_object || (settings.has("size") && settings.value().at("size").is_array())) {
     to.size = size_of(settings, "size");
     return;
   }
-  const int64_t edge = integer_or(settings, "size", kind.edge, 1, most_edge);
+  const int64_t edge = integer_or(settings, "size", kind.edge, 1, most_size);
   if (kind.shortest_edge)
     to.shortest_edge = edge;
   else
@@ -114,7 +123,7 @@ void read_size(const JsonObject& settings, const ProcessorKind& kind, ImageSetti
 FitSettings fit_of_settings(const JsonObject& settings) {
   constexpr int64_t most_pixels = int64_t{1} << 40;
   FitSettings fit;
-  fit.factor = integer_or(settings, "patch_size", 14, 1, most_edge) * integer_or(settings, "merge_size", 2, 1, 64);
+  fit.factor = integer_or(settings, "patch_size", 14, 1, most_size) * integer_or(settings, "merge_size", 2, 1, 64);
   if (settings.has("size")) {
     const JsonObject size = require_object(settings, "size");
     fit.least = integer_or(size, "shortest_edge", fit.least, 1, most_pixels);
@@ -126,15 +135,14 @@ FitSettings fit_of_settings(const JsonObject& settings) {
 }
 
 /// Of Pixtral, whose multiples processor_config.json has beside the settings of pictures.
-FitSettings pixtral_fit(const JsonObject& settings, const std::filesystem::path& folder, int64_t edge) {
+FitSettings pixtral_fit(const ProcessorFiles& files, int64_t edge) {
+  const JsonObject& settings = files.settings;
   FitSettings fit{.factor = 16, .longest = edge};
-  if (const auto file = folder / "processor_config.json"; std::filesystem::exists(file)) {
-    const JsonObject processor = JsonObject::load(file);
-    fit.factor =
-        integer_or(processor, "patch_size", 16, 1, most_edge) * integer_or(processor, "spatial_merge_size", 1, 1, 64);
-  }
+  if (files.processor)
+    fit.factor = integer_or(*files.processor, "patch_size", 16, 1, most_size) *
+                 integer_or(*files.processor, "spatial_merge_size", 1, 1, 64);
   if (settings.has("size"))
-    fit.longest = require_integer(require_object(settings, "size"), "longest_edge", 1, 4 * most_edge);
+    fit.longest = require_integer(require_object(settings, "size"), "longest_edge", 1, 4 * most_size);
   return fit;
 }
 
@@ -143,9 +151,9 @@ TileSettings tiles_of_settings(const JsonObject& settings, int64_t edge, bool re
   const auto longest = [&](const char* key, int64_t otherwise, int64_t most) {
     return settings.has(key) ? require_integer(require_object(settings, key), "longest_edge", 1, most) : otherwise;
   };
-  TileSettings tiles{.edge = longest("max_image_size", edge, most_edge),
+  TileSettings tiles{.edge = longest("max_image_size", edge, most_size),
                      .split = boolean_or(settings, "do_image_splitting", true)};
-  if (resizes) tiles.longest_edge = longest("size", 4 * edge, 4 * most_edge);
+  if (resizes) tiles.longest_edge = longest("size", 4 * edge, 4 * most_size);
   return tiles;
 }
 
@@ -163,12 +171,8 @@ std::array<float, 3> channels_or(const JsonObject& settings, std::string_view ke
   return result;
 }
 
-}  // namespace
-
-ImageSettings load_image_settings(const std::filesystem::path& folder, std::string* name) {
-  const JsonObject settings = settings_of(folder);
-  if (name) *name = settings.name();
-  const ProcessorKind& kind = kind_of(settings, folder);
+ImageSettings read_settings(const ProcessorFiles& files, const ProcessorKind& kind) {
+  const JsonObject& settings = files.settings;
   const bool tiled = kind.resample == Resample::lanczos;  // tiles are all of one size, so nothing is padded
   check(tiled || !boolean_or(settings, "do_pad", false),
         "{}: do_pad is not supported; set it to false, or give another model", settings.name());
@@ -179,7 +183,7 @@ ImageSettings load_image_settings(const std::filesystem::path& folder, std::stri
   if (kind.name == qwen || kind.name == pixtral) {
     check(resizes, "{}: do_resize false is not supported; the model takes whole multiples of its patches",
           settings.name());
-    result.fit = kind.name == qwen ? fit_of_settings(settings) : pixtral_fit(settings, folder, kind.edge);
+    result.fit = kind.name == qwen ? fit_of_settings(settings) : pixtral_fit(files, kind.edge);
   } else if (tiled)
     result.tiles = tiles_of_settings(settings, kind.edge, resizes);
   else if (resizes)
@@ -189,7 +193,7 @@ ImageSettings load_image_settings(const std::filesystem::path& folder, std::stri
     const bool number = !settings.has("crop_size") || settings.value().at("crop_size").is_number();
     const int64_t usual = kind.crop > 0 ? kind.crop : kind.edge;
     result.crop =
-        number ? square(integer_or(settings, "crop_size", usual, 1, most_edge)) : size_of(settings, "crop_size");
+        number ? square(integer_or(settings, "crop_size", usual, 1, most_size)) : size_of(settings, "crop_size");
   }
   if (boolean_or(settings, "do_rescale", true))
     result.rescale = number_or(settings, "rescale_factor", 1 / 255.0, 1e-9, 1e9);
@@ -198,6 +202,21 @@ ImageSettings load_image_settings(const std::filesystem::path& folder, std::stri
     result.deviation = channels_or(settings, "image_std", kind.deviation, 1e-6);
   }
   return result;
+}
+
+}  // namespace
+
+ImageSettings load_image_settings(const std::filesystem::path& folder, std::string* name) {
+  const ProcessorFiles files = files_of(folder);
+  if (name) *name = files.settings.name();
+  const bool typed = files.settings.has(type_key) || files.settings.has(older_type_key);
+  return read_settings(
+      files, typed ? kind_of(files.settings) : kind_of_model(files.settings, JsonObject::load(folder / "config.json")));
+}
+
+ImageSettings image_settings_of(const JsonObject& processor) {
+  const ProcessorFiles files{require_object(processor, "image_processor"), processor};
+  return read_settings(files, kind_of(files.settings));
 }
 
 }  // namespace vkformer

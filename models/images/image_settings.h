@@ -10,5 +10,7 @@ namespace vkformer {
 
 /// See ImageProcessor::from_folder(). `name` (optional) gets what errors call the file.
 ImageSettings load_image_settings(const std::filesystem::path& folder, std::string* name = nullptr);
+/// The same of a processor_config.json, which has "image_processor" with its type.
+ImageSettings image_settings_of(const JsonObject& processor);
 
 }  // namespace vkformer

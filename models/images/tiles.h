@@ -13,6 +13,7 @@ struct TileSettings {
   int64_t longest_edge = 0;  ///< that the picture is brought to first; 0: it stays
   int64_t edge = 0;          ///< of a tile, which is a square
   bool split = true;         ///< false: one tile has all of it
+  bool operator==(const TileSettings&) const = default;
 };
 
 struct TiledImage {

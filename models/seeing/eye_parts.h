@@ -27,7 +27,8 @@ int32_t picture_token(const JsonObject& config, const char* key, int32_t usual, 
 /// Of how many of `count` layers "vision_feature_layer" means the states: -1 is the last one, 0 what goes into the
 /// first.
 int64_t feature_layers(const JsonObject& config, int64_t count, int64_t usual);
-/// Ends what a family makes: takes out what hidden() does not read, and sets what all have.
-void finish_eyes(Eyes& eyes, const JsonObject& config);
+/// Ends what a family makes: takes out what hidden() does not read, and sets what all have. `settled`: what keys of the
+/// config mean, also where it leaves them out.
+void finish_eyes(Eyes& eyes, const JsonObject& config, const nlohmann::json& settled);
 
 }  // namespace vkformer

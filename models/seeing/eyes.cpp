@@ -86,11 +86,13 @@ void add_tower_names(std::vector<ParameterSpec>& parameters) {
   }
 }
 
-void finish_eyes(Eyes& eyes, const JsonObject& config) {
+void finish_eyes(Eyes& eyes, const JsonObject& config, const nlohmann::json& settled) {
   Model& model = eyes.model;
   model.family = require_string(config, "model_type");
   model.task = Task::states;
-  model.config = std::make_shared<const nlohmann::json>(config.value());
+  nlohmann::json whole = config.value();
+  whole.merge_patch(settled);
+  model.config = std::make_shared<const nlohmann::json>(std::move(whole));
   model.head = [](Graph&, const Pass&, Value states) { return states; };
   const Graph graph = eyes.graph(1);
   std::set<std::string> read;

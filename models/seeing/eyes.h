@@ -34,7 +34,8 @@ struct AnySize {
 
 /// The part of a model that sees; the part that writes is what make_model() gives for the same config.
 struct Eyes {
-  /// Of a view's patches, pass.source [1, ..], hidden() makes what stands in a text: [1, positions, C].
+  /// Of a view's patches, pass.source [1, ..], hidden() makes what stands in a text: [1, positions, C]. Its config is
+  /// that of the whole, with what a GGUF file of eyes says where the given one leaves it out.
   Model model;
   int64_t positions = 0;                ///< that a view takes in a text
   int32_t token = 0;                    ///< stands for a position of a picture in what is run

@@ -69,7 +69,7 @@ Eyes make_gemma3(const JsonObject& config) {
     return reshape(graph, matmul(graph, normed, layers.tensor(soft_projection, {columns, width})),
                    {1, positions, width});
   };
-  finish_eyes(eyes, config);
+  finish_eyes(eyes, config, {{"vision_config", vision.to_json()}, {"mm_tokens_per_image", positions}});
   add_tower_names(eyes.model.parameters);
   return eyes;
 }

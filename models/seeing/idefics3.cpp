@@ -69,7 +69,7 @@ Eyes make_idefics3(const JsonObject& config) {
     const Value rows = reshape(graph, blocks, {positions, vision.stack.width * joined});
     return reshape(graph, layers.linear(rows, projection, width, {.bias = false}), {1, positions, width});
   };
-  finish_eyes(eyes, config);
+  finish_eyes(eyes, config, {{"vision_config", vision.to_json()}, {"scale_factor", factor}});
   return eyes;
 }
 

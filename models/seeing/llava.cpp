@@ -74,7 +74,11 @@ Eyes make_llava(const JsonObject& config) {
                                        {.bias = bias, .activation = activation});
     return reshape(graph, between.linear(inner, second_layer, width, {.bias = bias}), {1, positions, width});
   };
-  finish_eyes(eyes, config);
+  finish_eyes(eyes, config,
+              {{"vision_config", vision.to_json()},
+               {"vision_feature_layer", layers},
+               {"vision_feature_select_strategy", front == 0 ? "full" : "default"},
+               {"projector_hidden_act", name_of(activation)}});
   add_tower_names(eyes.model.parameters);
   return eyes;
 }

@@ -202,7 +202,19 @@ Eyes make_pixtral(const JsonObject& config) {
                    .view = [p](std::span<const float> pixels, int64_t height,
                                int64_t width) { return pixtral_view(p, pixels, height, width); },
                    .graph = [p](int64_t size) { return pixtral_eyes(p, size); }};
-  finish_eyes(eyes, config);
+  finish_eyes(eyes, config,
+              {{"vision_config",
+                {{"model_type", "pixtral"},
+                 {"num_hidden_layers", p.layers},
+                 {"hidden_size", p.width},
+                 {"num_attention_heads", p.heads},
+                 {"intermediate_size", p.inner},
+                 {"patch_size", p.patch},
+                 {"image_size", p.side * p.patch},
+                 {"rope_theta", p.theta},
+                 {"hidden_act", name_of(static_cast<Activation>(p.gate))}}},
+               {"spatial_merge_size", p.merge},
+               {"projector_hidden_act", name_of(p.activation)}});
   for (ParameterSpec& parameter : eyes.model.parameters) parameter.other_names = {"model." + parameter.name};
   return eyes;
 }

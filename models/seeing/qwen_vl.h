@@ -30,6 +30,8 @@ struct QwenVision {
 
   /// Of config.json. Throws Error naming file and key.
   static QwenVision from_json(const JsonObject& config);
+  /// What keys of its vision_config mean.
+  nlohmann::json settled() const;
 };
 
 /// The inputs of a view: "source" [1, rows, columns()], zeros where a window reaches past the picture; "angles" [rows,

@@ -78,6 +78,21 @@ QwenVision QwenVision::from_json(const JsonObject& config) {
   return v;
 }
 
+nlohmann::json QwenVision::settled() const {
+  return {{"depth", layers},
+          {"num_heads", heads},
+          {"patch_size", patch},
+          {"temporal_patch_size", frames},
+          {"spatial_merge_size", merge},
+          {generation == 2 ? "embed_dim" : "hidden_size", width},
+          {"intermediate_size", inner},
+          {"hidden_act", name_of(activation)},
+          {"fullatt_block_indexes", seeing_all},
+          {"window_size", window * merge * patch},
+          {"num_position_embeddings", table_side * table_side},
+          {"deepstack_visual_indexes", told_first}};
+}
+
 Eyes make_qwen_vl(const JsonObject& config) {
   const QwenVision vision = QwenVision::from_json(config);
   const Model text = make_model(config);
@@ -97,7 +112,7 @@ Eyes make_qwen_vl(const JsonObject& config) {
                    .view = [vision](std::span<const float> pixels, int64_t height,
                                     int64_t width) { return qwen_view(vision, pixels, height, width); },
                    .graph = [vision](int64_t size) { return qwen_eyes(vision, size); }};
-  finish_eyes(eyes, config);
+  finish_eyes(eyes, config, {{"vision_config", vision.settled()}});
   for (ParameterSpec& parameter : eyes.model.parameters) parameter.other_names = {"model." + parameter.name};
   return eyes;
 }

@@ -95,12 +95,12 @@ std::vector<int32_t> SeenPictures::placed(std::vector<int32_t> ids, std::span<co
   auto place = ids.begin();
   for (const Shown& picture : pictures)
     for (int32_t id = picture->first; id < picture->end(); ++id) {
-      place = std::find(place, ids.end(), marks_.token);
+      place = std::find(place, ids.end(), marks_.placed);
       check(place != ids.end(), "the tokenizer knows no {}, by which pictures have places; take the model's own",
             marks_.mark);
       *place = id;
     }
-  check(std::ranges::find(ids, marks_.token) == ids.end(),
+  check(std::ranges::find(ids, marks_.placed) == ids.end(),
         "the words have the token of a picture's positions; leave it out of them");
   return ids;
 }

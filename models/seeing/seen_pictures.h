@@ -13,14 +13,17 @@
 
 namespace vkformer {
 
+/// In place of a token where a vocabulary has none for pictures.
+inline constexpr int32_t unspelled_id = -1;
+
 class SeenPictures {
  public:
   /// `prepare` makes of a picture, on the thread that shows it, what `read` then turns into what stands in a text,
-  /// [positions, C], on the thread that runs the model. `token` stands for a position of one, and `mark`, its text, for
-  /// a picture in a text as it is written.
+  /// [positions, C], on the thread that runs the model. `token` stands for a position of one, in ids that are to be
+  /// placed `placed` does, and `mark`, its text, for a picture in a text as it is written.
   struct Marks {
     int64_t vocabulary = 0;
-    int32_t token = 0;
+    int32_t token = 0, placed = 0;
     std::string mark;
   };
   using Prepare = std::function<PreparedPicture(const Image&)>;

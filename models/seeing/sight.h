@@ -13,12 +13,15 @@ namespace vkformer {
 
 class Sight {
  public:
-  /// Of the model in `folder`; `text`: the part that writes; `dtype`: of weights, see store_weights_as(). Nothing is
-  /// loaded before a picture is run. `backend` and `tokenizer` must outlive it.
+  /// Of the model in `folder`; `text`: the part that writes; `dtype`: of weights, see store_weights_as(); `mmproj`: the
+  /// file of a GGUF file's eyes, or empty. Nothing is loaded before a picture is run. `backend` and `tokenizer` must
+  /// outlive it.
   Sight(Backend& backend, const std::filesystem::path& folder, const Model& text, const PromptText& tokenizer,
-        const std::string& dtype);
+        const std::string& dtype, const std::filesystem::path& mmproj = {});
 
   bool there() const { return pictures_ != nullptr; }
+  /// Throws Error, saying why, for a model that can't see.
+  void need() const;
   /// What stands for a picture in a text; "" for a model that can't see.
   std::string mark() const { return there() ? pictures_->mark() : ""; }
   int64_t bytes() const;  ///< of the weights; 0 for a model that can't see
@@ -40,7 +43,11 @@ class Sight {
   void open(Generator& generator);
 
  private:
+  /// The ids of a text whose positions of pictures no token stands for, with unspelled_id in their places.
+  std::vector<int32_t> encoded_between(std::string_view text) const;
+
   const PromptText& tokenizer_;
+  bool spelled_ = true;  ///< whether a token stands for such a position
   std::string why_not_;
   std::unique_ptr<PictureReader> reader_;
   std::unique_ptr<SeenPictures> pictures_;

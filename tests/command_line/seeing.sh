@@ -28,6 +28,29 @@ cmp -s out first && fail "/reset keeps a picture that was shown"
 accept "$vkformer" convert "$model" written
 grep -q "left out: what sees pictures" err || fail "convert did not tell of the eyes: $(cat err)"
 
+# As two GGUF files.
+mkdir pair
+accept "$vkformer" convert "$model" pair/text.gguf
+grep -q "(--mmproj writes the other" err || fail "convert did not tell of --mmproj: $(cat err)"
+accept "$vkformer" convert "$model" pair/mmproj.gguf --mmproj
+grep -q "pair/mmproj.gguf: eyes of llava" out || fail "convert --mmproj: $(cat out)"
+refuse 2 "--mmproj: eyes is no .gguf" "$vkformer" convert "$model" eyes --mmproj
+refuse 2 "eyes have f32, f16, bf16, q8_0" "$vkformer" convert "$model" eyes.gguf --mmproj --dtype q4_0
+refuse 1 "give the folder of a model that sees" "$vkformer" convert pair/text.gguf eyes.gguf --mmproj
+gguf=("$vkformer" chat pair/text.gguf --temp 0 -n 12 --quiet --image first.png -p "What is it?")
+# As far as the tokenizer knows the ids: others have names there.
+sees_the_same() { cmp -s -n 16 out first || fail "$1 another answer: $(cat out)"; }
+accept "${gguf[@]}" --mmproj pair/mmproj.gguf
+sees_the_same "two GGUF files give"
+accept "$vkformer" chat pair --temp 0 -n 12 --quiet --image first.png -p "What is it?"
+sees_the_same "a folder of both gives"
+refuse 1 "text.gguf: it has no eyes; if there is an mmproj file" "${gguf[@]}"
+refuse 1 "text.gguf: its architecture is .llama." "${gguf[@]}" --mmproj pair/text.gguf
+refuse 1 "the eyes of a model alone" "$vkformer" chat pair/mmproj.gguf -p x
+accept "$vkformer" info pair
+grep -q "eyes, for pictures" out || fail "the memory of a GGUF file's eyes: $(cat out)"
+refuse 1 "its architecture is .llama." "$vkformer" info pair/text.gguf --mmproj pair/text.gguf
+
 accept "$vkformer" info "$model"
 grep -q "eyes, for pictures" out || fail "the memory of eyes: $(cat out)"
 
@@ -83,6 +106,12 @@ ask 400 POST /v1/chat/completions "$(about "data:image/png;base64,AAAA")"
 grep -q "it is no JPEG" reply || fail "no picture: $(cat reply)"
 ask 400 POST /v1/completions '{"prompt": [[1, 264]], "max_tokens": 1}'
 grep -q "token 264 is outside" reply || fail "the ids of pictures are not for everybody: $(cat reply)"
+stop
+
+# Of two GGUF files.
+start pair/text.gguf --mmproj pair/mmproj.gguf --temp 0
+ask 200 POST /v1/chat/completions "$(about "data:image/png;base64,$(base64 -w 0 first.png)")"
+grep -q '"prompt_tokens":46' reply || fail "the prompt of a picture of two GGUF files: $(cat reply)"
 stop
 
 # Two slots, with pictures that count as fewer positions than they take.

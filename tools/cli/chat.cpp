@@ -87,7 +87,8 @@ void chat(const ChatFlags& flags) {
   auto backend = open_backend(flags.common);
   if (!taken.empty() && !flags.common.quiet) say("{}", taken);
   tell_fallbacks(model, flags.dtype, flags.common.quiet);
-  Sight sight(*backend, folder, model, tokenizer, flags.dtype);
+  Sight sight(*backend, folder, model, tokenizer, flags.dtype, resolve_mmproj(flags.mmproj, flags.model, folder));
+  if (!flags.mmproj.empty()) sight.need();
   sight.share_with(weights);
   for (const std::string& file : flags.images) sight.show_file(file);  // throws before anything is loaded
   const GeneratorShape shape{.capacity = flags.context,

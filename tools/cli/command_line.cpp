@@ -138,6 +138,13 @@ void add_adapter(CLI::App& command, std::string& folder) {
   command.add_option("--adapter", folder, "an adapter (PEFT's folder, or a run's) of this model")->type_name("FOLDER");
 }
 
+void add_mmproj(CLI::App& command, std::string& file) {
+  command
+      .add_option("--mmproj", file,
+                  "the eyes of a .gguf, as llama.cpp has them (default: of a folder its only *mmproj*.gguf)")
+      ->type_name("FILE");
+}
+
 void add_text_file(CLI::App& command, std::string& file, std::initializer_list<CLI::Option*> others) {
   CLI::Option* option =
       command.add_option("-f,--file", file, "the text from a file, without its last line break")->type_name("FILE");

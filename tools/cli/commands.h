@@ -133,6 +133,7 @@ struct ConvertFlags {
   std::string model, out;
   std::string dtype;    ///< f32, f16 or bf16, of a GGUF file a mixture; empty: f32
   std::string adapter;  ///< folder of the adapter to be merged; empty: none
+  bool mmproj = false;  ///< the eyes alone
   bool quiet = false;
 };
 
@@ -202,6 +203,7 @@ struct VerifyFlags {
 struct InfoFlags {
   CommonFlags common;
   std::string model;
+  std::string mmproj;  ///< see ChatFlags
   int64_t batch = 1, context = 0;
 };
 

@@ -12,6 +12,7 @@
 #include "models/gguf/gguf_export.h"
 #include "models/model_files.h"
 #include "models/seeing/eyes.h"
+#include "models/seeing/eyes_export.h"
 #include "models/text/older_tokenizer.h"
 #include "models/text/tokenizer_files.h"
 #include "runtime/check.h"
@@ -42,6 +43,9 @@ constexpr const char* companions[] = {generation_file,        tokenizer_file,
                                       "chat_template.jinja",  "special_tokens_map.json",
                                       "added_tokens.json",    "preprocessor_config.json",
                                       "processor_config.json"};
+
+/// Of a file of eyes.
+constexpr std::string_view eye_types[] = {"f32", "f16", "bf16", "q8_0"};
 
 constexpr const char* nothing_written = "nothing was written";
 
@@ -122,11 +126,34 @@ std::vector<std::string> settings_left_out(const fs::path& folder, const fs::pat
 }
 
 /// One line, of what was written.
-void report(const ConvertFlags& flags, const Model& model, const std::string& dtype, const fs::path& file) {
+void report(const ConvertFlags& flags, const Model& model, const std::string& dtype, const fs::path& file,
+            const char* part = "") {
   if (flags.quiet) return;
   const auto bytes = static_cast<double>(fs::file_size(file));
-  print("{}: {}, {} parameters, {}, {}\n", flags.out, model.family, model.parameter_count(), dtype,
+  print("{}: {}{}, {} parameters, {}, {}\n", flags.out, part, model.family, model.parameter_count(), dtype,
         bytes < 1e6 ? fmt::format("{:.1f} kB", bytes / 1e3) : fmt::format("{:.1f} MB", bytes / 1e6));
+}
+
+void convert_eyes(const ConvertFlags& flags, const fs::path& folder, const std::string& dtype) {
+  if (!is_gguf(flags.out)) throw UsageError(fmt::format("--mmproj: {} is no .gguf; give a new NAME.gguf", flags.out));
+  if (std::ranges::count(eye_types, dtype) == 0)
+    throw UsageError(fmt::format("--dtype {}: eyes have {}", dtype, fmt::join(eye_types, ", ")));
+  check(!fs::exists(flags.out), "'{}' is there already; give a new file", flags.out);
+  const EyesExport eyes(folder);
+  EyesExport::Losses losses;
+  catch_end_signals();
+  with_weights_bar(eyes.weights(), flags.quiet, [&](const LoadProgress& progress) {
+    losses = eyes.write(flags.out, weight_type(dtype), [&](uint64_t done) {
+      check_no_end_asked(nothing_written);
+      progress(done);
+    });
+  });
+  if (losses.pictures)
+    say("left out, for GGUF files have no place for it: how pictures are prepared; who reads {} does it as is usual "
+        "for such models",
+        flags.out);
+  if (const std::string fallbacks = losses.fallbacks.text(); !fallbacks.empty()) say("{}", fallbacks);
+  report(flags, eyes.model(), dtype, flags.out, "eyes of ");
 }
 
 }  // namespace
@@ -135,6 +162,7 @@ void convert(const ConvertFlags& flags) {
   const fs::path given = resolve_model_folder(flags.model);
   const bool to_gguf = is_gguf(flags.out);
   const std::string dtype = flags.dtype.empty() ? "f32" : flags.dtype;
+  if (flags.mmproj) return convert_eyes(flags, given, dtype);
   const auto* type = std::ranges::find(folder_types, dtype, &FolderType::name);
   if (!to_gguf && type == std::end(folder_types))
     throw UsageError(fmt::format("--dtype {}: a folder has f32, f16 or bf16; give a new NAME.gguf for others", dtype));
@@ -144,7 +172,8 @@ void convert(const ConvertFlags& flags) {
   for (size_t i = 0; i < model.parameters.size(); ++i) model.parameters[i].adapter = adapted.parameters[i].adapter;
   const Weights weights(model.parameters, given);
   if (!is_gguf(given) && has_eyes(load_model_json(given, "config.json")))
-    say("left out: what sees pictures; {} will have the part that writes alone", flags.out);
+    say("left out: what sees pictures; {} will have the part that writes alone{}", flags.out,
+        to_gguf ? " (--mmproj writes the other, as a file of its own)" : "");
   catch_end_signals();
   const auto merge = [&](const ParameterSpec& parameter, std::span<float> values) {
     check_no_end_asked(nothing_written);

@@ -46,6 +46,7 @@ struct GenerateFlags {
 struct ChatFlags : GenerateFlags {
   std::string system;
   std::vector<std::string> images = {};              ///< files, with the first question
+  std::string mmproj;                                ///< file of a .gguf's eyes; empty: the folder's, if there is one
   std::string chat_template;                         ///< file or name; empty: the folder's
   std::vector<std::string> template_arguments = {};  ///< NAME=VALUE
   int64_t context = 4096;                            ///< positions of the cache, or the model's where it has fewer

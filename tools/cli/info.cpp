@@ -10,6 +10,7 @@
 #include "models/generation/generation.h"
 #include "models/model_files.h"
 #include "models/parameters.h"
+#include "models/seeing/eye_files.h"
 #include "models/seeing/eyes.h"
 #include "models/seeing/stored_eyes.h"
 #include "models/stored_weights.h"
@@ -291,18 +292,26 @@ std::unique_ptr<Backend> backend_to_plan_for(const CommonFlags& flags) {
   }
 }
 
-/// The memory that seeing takes, once there is a picture; what it reads is not skipped. Eyes that are not supported say
-/// so when they are to see something.
-void add_eyes(ordered_json& rows, ordered_json& skipped, const JsonObject& config, const fs::path& folder) try {
-  Eyes eyes = make_eyes(config);
-  store_eyes_as(eyes, folder, "");
-  const std::vector<std::string> unseen = Weights(eyes.model.parameters, folder).extra();
-  rows["eyes, for pictures"] = eyes.weight_bytes();
-  auto both = ordered_json::array();
-  for (const std::string tensor : skipped)
-    if (std::ranges::count(unseen, tensor) > 0) both.push_back(tensor);
-  skipped = both;
+/// What sees in a model.
+struct EyesPart {
+  int64_t bytes = 0;                     ///< in memory, once there is a picture
+  std::vector<std::string> unread = {};  ///< tensors of the model's own files that it does not read
+};
+
+/// Eyes that are not supported say so when they are to see something; those that were `asked` for, at once.
+std::optional<EyesPart> eyes_of(const Model& text, const fs::path& folder, const InfoFlags& flags) try {
+  const fs::path mmproj = resolve_mmproj(flags.mmproj, flags.model, folder);
+  const bool apart = !mmproj.empty();
+  if (!apart && (is_gguf(folder) || !has_eyes(load_model_json(folder, "config.json")))) return std::nullopt;
+  Eyes eyes = apart ? eye_files(folder, mmproj, PromptText(folder), text.vocabulary).eyes
+                    : make_eyes(load_model_json(folder, "config.json"));
+  const fs::path& files = apart ? mmproj : folder;
+  store_eyes_as(eyes, files, "");
+  const Weights weights(eyes.model.parameters, files);
+  return EyesPart{eyes.weight_bytes(), apart ? Weights(text.parameters, folder).extra() : weights.extra()};
 } catch (const Error&) {
+  if (!flags.mmproj.empty()) throw;
+  return std::nullopt;
 }
 
 /// Fills in everything that needs a supported model. Throws Error saying why it is not.
@@ -316,8 +325,14 @@ void describe_model(ordered_json& out, const JsonObject& config, const fs::path&
                        {"patch", picture.patch},
                        {"positions", picture.positions()}};
   Model generating = model;
+  std::optional<EyesPart> eyes;
   if (!folder.empty()) {
     out["skipped"] = Weights(model.parameters, folder).extra();
+    eyes = eyes_of(model, folder, flags);
+    if (eyes)  // what it reads is not skipped
+      std::erase_if(out["skipped"].get_ref<ordered_json::array_t&>(), [&](const ordered_json& tensor) {
+        return std::ranges::count(eyes->unread, tensor.get<std::string>()) == 0;
+      });
     store_weights_as(generating, folder, "");
   }
   if (flags.context == 0) flags.context = model.context > 0 ? model.context : usual_positions;
@@ -326,7 +341,7 @@ void describe_model(ordered_json& out, const JsonObject& config, const fs::path&
   const auto backend = backend_to_plan_for(flags.common);
   out["inference"] = memory_of([&] {
     ordered_json rows = inference_rows(generating, flags.context, backend.get());
-    if (!folder.empty() && has_eyes(config)) add_eyes(rows, out["skipped"], config, folder);
+    if (eyes) rows["eyes, for pictures"] = eyes->bytes;
     return rows;
   });
   if (backend && out["inference"].contains("total_bytes"))

@@ -25,6 +25,7 @@ std::vector<std::string> weight_types();
 void add_weight_dtype(CLI::App& command, std::string& dtype, const char* help);
 /// --adapter.
 void add_adapter(CLI::App& command, std::string& folder);
+void add_mmproj(CLI::App& command, std::string& file);
 /// -f, the text of a verb that takes one; `others`: what it excludes.
 void add_text_file(CLI::App& command, std::string& file, std::initializer_list<CLI::Option*> others);
 /// --cache-dtype, of keys and values.

@@ -229,6 +229,7 @@ void add_generate(CLI::App& app) {
 
 /// Of verbs that write answers.
 void add_answer_flags(CLI::App& command, ChatFlags& flags) {
+  add_mmproj(command, flags.mmproj);
   command
       .add_option("--template", flags.chat_template,
                   "Jinja template of the conversation, instead of the folder's own: a file, or chatml")

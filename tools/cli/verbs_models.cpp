@@ -229,6 +229,7 @@ void add_info(CLI::App& app) {
   command->add_flag("--json", flags->common.json, "machine-readable output");
   command->add_flag("-q,--quiet", flags->common.quiet, "results only");
   command->add_option("model", flags->model, "model folder, run folder, .gguf or config.json")->required();
+  add_mmproj(*command, flags->mmproj);
   const auto positive = CLI::Range(int64_t{1}, int64_t{1} << 31);
   command->add_option("--batch", flags->batch, "sequences of a training step")->check(positive)->capture_default_str();
   command->add_option("--context", flags->context, "positions (default: the model's)")->check(positive);
@@ -251,6 +252,8 @@ void add_convert(CLI::App& app) {
       ->type_name("TYPE");
   command->add_option("--merge", flags->adapter, "an adapter (PEFT's folder, or a run's) to be added to its weights")
       ->type_name("FOLDER");
+  command->add_flag("--mmproj", flags->mmproj,
+                    "write what sees pictures alone, as llama.cpp has it: its file beside that of what writes");
   command->callback([flags] { convert(*flags); });
 }
 

@@ -42,9 +42,9 @@ void refuse_flags(const ServeFlags& flags, std::initializer_list<const char*> re
 
 void refuse_flags_of_answers(const ServeFlags& flags) {
   refuse_flags(flags,
-               {"--slots", "--template", "--template-arg", "--tokens", "--temp", "--top-k", "--top-p", "--min-p",
-                "--repeat-penalty", "--repeat-last-n", "--presence-penalty", "--frequency-penalty", "--logit-bias",
-                "--seed", "--draft-model", "--draft-lookup", "--draft-tokens"},
+               {"--slots", "--mmproj", "--template", "--template-arg", "--tokens", "--temp", "--top-k", "--top-p",
+                "--min-p", "--repeat-penalty", "--repeat-last-n", "--presence-penalty", "--frequency-penalty",
+                "--logit-bias", "--seed", "--draft-model", "--draft-lookup", "--draft-tokens"},
                "that write text");
 }
 
@@ -83,7 +83,8 @@ void serve_texts(const ServeFlags& flags, const std::filesystem::path& folder, c
                        .cache_type = cache_type(flags.cache_dtype)};
   // Between two runs of a prompt others go on, and the server can end.
   if (backend->facts().is_cpu()) shape.run_positions = 512;
-  Sight sight(*backend, folder, model, tokenizer, flags.dtype);
+  Sight sight(*backend, folder, model, tokenizer, flags.dtype, resolve_mmproj(flags.mmproj, flags.model, folder));
+  if (!flags.mmproj.empty()) sight.need();
   sight.share_with(weights);
   check_fits(model, folder, shape, *backend, drafts.bytes(shape, backend->facts()) + sight.bytes());
   const auto store = make_model_store(*backend, model);
