@@ -7,8 +7,10 @@
 #include "models/families/registry.h"
 #include "models/gguf/gguf_config.h"
 #include "models/gguf/gguf_export.h"
+#include "models/gguf/gguf_eyes.h"
 #include "models/gguf/gguf_tokenizer.h"
 #include "models/gguf/gguf_weights.h"
+#include "models/seeing/eyes_export.h"
 #include "models/text/tokenizer.h"
 #include "runtime/encoding/encoding.h"
 #include "tests/file_helpers.h"
@@ -136,6 +138,31 @@ TEST_CASE("damaged GGUF files are read or refused", "[gguf][fuzz]") {
   CHECK(tally.read > 300);
 }
 
+namespace {
+
+/// Reads files with some bytes of the header changed, behind which there are only weights.
+void read_damaged(const TemporaryFolder& folder, const std::string& good, Tally& tally, int count,
+                  const std::function<void(const std::filesystem::path&)>& read) {
+  const auto path = folder / "fuzz.gguf";
+  const GgufFile whole(std::as_bytes(std::span(good)), "good.gguf");
+  const auto header =
+      static_cast<size_t>(whole.tensors().front().bytes.data() - reinterpret_cast<const std::byte*>(good.data()));
+  Mutator mutate(12);
+  for (int i = 0; i < tries(count); ++i) {
+    std::string file = good;
+    for (size_t n = 1 + mutate.below(3); n > 0; --n) file[mutate.below(header)] = static_cast<char>(mutate.below(256));
+    put(path, file);
+    attempt(tally, [&] { read(path); });
+  }
+}
+
+void read_all(const Model& model, const std::filesystem::path& path) {
+  const Weights weights(model.parameters, path);
+  for (const ParameterSpec& parameter : model.parameters) weights.read(parameter.name);
+}
+
+}  // namespace
+
 TEST_CASE("damaged GGUF models are made or refused", "[gguf][fuzz]") {
   Tally tally;
   for (const auto& [fixture, tokenizer] : {std::pair{"llama", "llama"},
@@ -144,27 +171,32 @@ TEST_CASE("damaged GGUF models are made or refused", "[gguf][fuzz]") {
                                            {"deepseek_v2", "gpt2"},
                                            {"granite4", "gpt2"}}) {
     const TemporaryFolder folder;
-    const std::string good = model_file(folder, fixture, tokenizer);
-    const auto path = folder / "fuzz.gguf";
-    // Behind the header there are only weights.
-    const GgufFile whole(std::as_bytes(std::span(good)), "good.gguf");
-    const auto header =
-        static_cast<size_t>(whole.tensors().front().bytes.data() - reinterpret_cast<const std::byte*>(good.data()));
-    Mutator mutate(12);
-    for (int i = 0; i < tries(600); ++i) {
-      std::string file = good;
-      for (size_t n = 1 + mutate.below(3); n > 0; --n)
-        file[mutate.below(header)] = static_cast<char>(mutate.below(256));
-      put(path, file);
-      attempt(tally, [&] {
-        const Model model = load_model(path);
-        const Weights weights(model.parameters, path);
-        for (const ParameterSpec& parameter : model.parameters) weights.read(parameter.name);
-      });
-    }
+    read_damaged(folder, model_file(folder, fixture, tokenizer), tally, 600,
+                 [](const std::filesystem::path& path) { read_all(load_model(path), path); });
   }
   CHECK(tally.refused > 200);
   CHECK(tally.read > 200);
+}
+
+TEST_CASE("damaged GGUF files of eyes are made or refused", "[gguf][seeing][fuzz]") {
+  Tally tally;
+  for (const char* name : {"llava", "gemma3", "idefics3", "qwen2_5_vl", "qwen3_vl", "mistral3"}) {
+    const TemporaryFolder folder;
+    const std::filesystem::path source = fixtures.parent_path() / "seeing" / name;
+    EyesExport(source).write(folder / "eyes.gguf", DType::f32);
+    const Model text = load_model(source);
+    write_model_as_gguf(folder / "text.gguf", text, Weights(text.parameters, source), source, Mixture("f32"));
+    const nlohmann::json config = gguf_config(GgufShards(folder / "text.gguf"));
+    read_damaged(folder, get(folder / "eyes.gguf"), tally, 300, [&](const std::filesystem::path& path) {
+      const GgufShards shards(path);
+      const auto made = [](nlohmann::json value) { return JsonObject::make(std::move(value), "fuzz.gguf"); };
+      const Eyes eyes = make_eyes(made(gguf_eyes_config(shards, config, 3)));
+      ImageProcessor::from_json(made(gguf_eyes_processor(shards)));
+      read_all(eyes.model, path);
+    });
+  }
+  CHECK(tally.refused > 200);
+  CHECK(tally.read > 30);
 }
 
 TEST_CASE("damaged tokenizers in GGUF files are made or refused", "[gguf][fuzz]") {
