@@ -240,3 +240,35 @@ TEST_CASE("a folder with a model's GGUF files is a model that sees", "[seeing][g
   put(files / "mmproj-model-f32.gguf", "");
   CHECK(resolve_mmproj("", files.path(), resolve_model_folder(files.path())).empty());
 }
+
+TEST_CASE("texts of Qwen's models that see have architectures of their own", "[seeing][gguf]") {
+  const TemporaryFolder files;
+  using Numbers = std::vector<int64_t>;
+  for (const auto& [name, architecture, sections] :
+       {std::tuple("qwen2_vl", "qwen2vl", Numbers{2, 2, 2, 0}), {"qwen3_vl", "qwen3vl", Numbers{4, 2, 2, 0}}}) {
+    INFO(name);
+    const std::filesystem::path file = files / (std::string(name) + ".gguf");
+    write_text(file, seeing / name);
+    const GgufShards shards(file);
+    const GgufMetadata& metadata = shards.metadata();
+    CHECK(metadata.text("general.architecture") == architecture);
+    const std::string prefix = architecture + std::string(".");
+    CHECK(metadata.integers(prefix + "rope.dimension_sections", 0, 99) == sections);
+    CHECK(metadata.integer_or(prefix + "n_deepstack_layers", 0, 0, 99) == (sections[0] == 4 ? 2 : 0));
+    CHECK(load_model(file).config->at("rope_parameters") == load_model(seeing / name).config->at("rope_parameters"));
+    // From that file another one like it.
+    const Model again = load_model(file);
+    write_model_as_gguf(files / "again.gguf", again, Weights(again.parameters, file), file, Mixture("f32"));
+    CHECK(GgufShards(files / "again.gguf").metadata().integers(prefix + "rope.dimension_sections", 0, 99) == sections);
+  }
+  GgufPairs pairs;
+  pairs.add_text("general.architecture", "qwen2vl");
+  for (const char* key :
+       {"context_length", "embedding_length", "block_count", "feed_forward_length", "attention.head_count"})
+    pairs.add_integer(std::string("qwen2vl.") + key, 24);
+  pairs.add_number("qwen2vl.attention.layer_norm_rms_epsilon", 1e-6f);
+  pairs.add_integers("qwen2vl.rope.dimension_sections", std::array{1, 1, 1, 1});
+  const GgufFile tensors(files / "qwen2_vl.gguf");
+  CHECK_THAT(error_of([&] { config_with(files, pairs, tensors); }),
+             ContainsSubstring("qwen2vl.rope.dimension_sections must be three numbers of pairs and a 0"));
+}
