@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int64_t most_picture_side = 1 << 14, most_patch_side = 256, most_merged_side = 64, most_counted_layers = 1024;
+constexpr int64_t most_picture_side = 1 << 14, most_merged_side = 64;
 constexpr const char* merge_key = "spatial_merge_size";
 
 bool uses(const GgufSettings& settings, const char* activation) {
@@ -27,8 +27,7 @@ int64_t merged_side(const GgufSettings& settings) {
   const auto* matrix = settings.shards().find("mm.patch_merger.weight");
   if (matrix == nullptr) return 1;
   const int64_t width = settings.integer("embedding_length"), columns = matrix->entry->shape.back();
-  const auto side =
-      std::lround(std::sqrt(static_cast<double>(columns) / static_cast<double>(std::max(width, int64_t{1}))));
+  const auto side = std::lround(std::sqrt(static_cast<double>(columns) / static_cast<double>(width)));
   check(side > 0 && side * side * width == columns,
         "{}: tensor mm.patch_merger.weight has {} columns for {} of a patch", settings.shards().name(), columns, width);
   return side;
@@ -73,7 +72,7 @@ void read_idefics3_eyes(const GgufSettings& settings, json& config) {
 void read_gemma3_eyes(const GgufSettings& settings, json& config) {
   read_siglip(config);
   const json& vision = config["vision_config"];
-  const int64_t side = vision["image_size"].get<int64_t>() / std::max(vision["patch_size"].get<int64_t>(), int64_t{1});
+  const int64_t side = vision["image_size"].get<int64_t>() / vision["patch_size"].get<int64_t>();
   const int64_t factor = settings.has("projector.scale_factor") ? settings.integer("projector.scale_factor") : 4;
   const int64_t blocks = factor > 0 ? side / factor : 0;
   config["mm_tokens_per_image"] = blocks * blocks;
@@ -82,7 +81,6 @@ void read_gemma3_eyes(const GgufSettings& settings, json& config) {
 void read_qwen2_eyes(const GgufSettings& settings, json& config) {
   json& vision = config["vision_config"];
   const auto width = vision["hidden_size"].get<int64_t>();
-  check(width > 0, "{}: key {} is 0", settings.shards().name(), settings.name("embedding_length"));
   const GgufShards& shards = settings.shards();
   // Files have another number in feed_forward_length; the one of both layers' rows that is wider is theirs.
   const int64_t inner = std::max(rows_of(shards, "v.blk.0.ffn_up.weight"), rows_of(shards, "v.blk.0.ffn_down.weight"));
@@ -147,6 +145,14 @@ const EyeReader& reader_of(const GgufShards& eyes) {
   return *std::ranges::find(eye_readers, projector_of(eyes.metadata()), &EyeReader::projector);
 }
 
+/// Throws Error for numbers that can't be counted with.
+GgufSettings settings_of(const GgufShards& eyes) {
+  const GgufSettings settings(eyes, eye_architecture_of(eyes));
+  for (const auto& [key, most] : {std::pair("block_count", 1024), {"patch_size", 256}, {"embedding_length", 1 << 16}})
+    settings.all().integer(settings.name(key), 1, most);
+  return settings;
+}
+
 json square_size(int64_t side) { return {{"height", side}, {"width", side}}; }
 
 }  // namespace
@@ -155,13 +161,11 @@ std::string_view gguf_eyes_token(const GgufShards& eyes) { return reader_of(eyes
 
 json gguf_eyes_config(const GgufShards& eyes, const json& text, int32_t token) {
   const GgufArchitecture& architecture = eye_architecture_of(eyes);
-  const GgufSettings settings(eyes, architecture);
+  const GgufSettings settings = settings_of(eyes);
   json config = {{"model_type", architecture.model_types.front()}, {"text_config", text}};
   json& vision = config["vision_config"] = json::object();
   for (const KeyRow& row : architecture.keys)
     if (!row.optional || settings.has(row.gguf)) vision[row.hugging_face] = settings.value(row);
-  for (const auto& [key, most] : {std::pair("block_count", most_counted_layers), {"patch_size", most_patch_side}})
-    settings.all().integer(settings.name(key), 1, most);  // they are counted with
   const EyeReader& reader = reader_of(eyes);
   reader.read(settings, config);
   config[reader.token_key] = token;
@@ -173,7 +177,7 @@ json gguf_eyes_config(const GgufShards& eyes, const json& text, int32_t token) {
 }
 
 json gguf_eyes_processor(const GgufShards& eyes) {
-  const GgufSettings settings(eyes, eye_architecture_of(eyes));
+  const GgufSettings settings = settings_of(eyes);
   const EyeReader& reader = reader_of(eyes);
   const std::string_view processor = reader.processor;
   const auto optional = [&](const char* key, int64_t otherwise) {
@@ -187,7 +191,7 @@ json gguf_eyes_processor(const GgufShards& eyes) {
   }
   json result = json::object();
   if (processor.starts_with("Qwen")) {
-    const int64_t patch = settings.all().integer(settings.name("patch_size"), 1, most_patch_side);
+    const int64_t patch = settings.integer("patch_size");
     const int64_t merge = settings.all().integer_or(settings.name(merge_key), 2, 1, most_merged_side);
     const int64_t position = patch * merge * patch * merge;
     image.update({{"patch_size", patch},
