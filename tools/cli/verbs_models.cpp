@@ -250,10 +250,14 @@ void add_convert(CLI::App& app) {
                        known_mixtures())
       ->transform(type_name())
       ->type_name("TYPE");
-  command->add_option("--merge", flags->adapter, "an adapter (PEFT's folder, or a run's) to be added to its weights")
-      ->type_name("FOLDER");
-  command->add_flag("--mmproj", flags->mmproj,
-                    "write what sees pictures alone, as llama.cpp has it: its file beside that of what writes");
+  CLI::Option* merge =
+      command
+          ->add_option("--merge", flags->adapter, "an adapter (PEFT's folder, or a run's) to be added to its weights")
+          ->type_name("FOLDER");
+  command
+      ->add_flag("--mmproj", flags->mmproj,
+                 "write what sees pictures alone, as llama.cpp has it: its file beside that of what writes")
+      ->excludes(merge);
   command->callback([flags] { convert(*flags); });
 }
 
