@@ -58,9 +58,9 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
   const bool of_hub = std::ranges::distance(given) == 2 && !std::filesystem::exists(given.parent_path());
   check(std::filesystem::exists(given), "there is no '{}'; give a model folder, a run folder or a .gguf file{}",
         given.generic_string(),
-        of_hub
-            ? fmt::format(" (nothing is downloaded here; `hf download {}` does, and prints the folder)", given.string())
-            : "");
+        of_hub ? fmt::format(" (nothing is downloaded here; `hf download {}` does, and prints the folder)",
+                             given.generic_string())
+               : "");
   check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder, a run folder or a .gguf file",
         given.generic_string());
   if (std::filesystem::exists(given / "config.json")) return given;

@@ -27,10 +27,10 @@ PromptRow conversation_of(const nlohmann::ordered_json& in_order, const char* si
   return {.stretches = {}, .messages = std::move(messages), .tools = in_order.value("tools", nlohmann::ordered_json())};
 }
 
-PreferenceRow row_of(const JsonObject& object, const std::string& line) {
+PreferenceRow preferences_of(const JsonObject& object, const std::string& line) {
   for (const char* side : {"chosen", "rejected"})
     check(object.has(side), "{}: a row has \"chosen\" and \"rejected\", and mostly \"prompt\"; this has no \"{}\"",
-          place, side);
+          object.name(), side);
   if (!object.value().at("chosen").is_array())
     return {.chosen = text_of(object, "chosen"), .rejected = text_of(object, "rejected")};
   check_messages(object, "chosen");
@@ -46,7 +46,7 @@ PreferenceRow row_of(const JsonObject& object, const std::string& line) {
 PreferenceRows read_preference_rows(std::string_view content, const std::string& name) {
   PreferenceRows rows{.name = name, .rows = {}};
   for_rows_of_prompts(content, name, [&](const JsonObject& object, const std::string& line, size_t number) {
-    PreferenceRow row = row_of(object, line);
+    PreferenceRow row = preferences_of(object, line);
     row.chosen.line = row.rejected.line = number;
     rows.rows.push_back(std::move(row));
   });

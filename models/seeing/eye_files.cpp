@@ -13,12 +13,12 @@ EyeFiles eye_files(const std::filesystem::path& model, const std::filesystem::pa
                    int64_t vocabulary) {
   if (!is_gguf(model)) {
     check(mmproj.empty(), "{}: it is no .gguf, so its eyes are in the folder; leave --mmproj out",
-          printable(model.string()));
+          printable(model.generic_string()));
     Eyes eyes = make_eyes(load_model_json(model, "config.json"));
     return {std::move(eyes), ImageProcessor::from_folder(model), model};
   }
   check(!mmproj.empty(), "{}: it has no eyes; if there is an mmproj file for it, give that by --mmproj",
-        printable(model.string()));
+        printable(model.generic_string()));
   const GgufShards eyes(mmproj);
   const std::string token(gguf_eyes_token(eyes));
   const auto id = tokenizer.id_of(token);

@@ -16,7 +16,7 @@ namespace {
 
 Eyes eyes_in(const std::filesystem::path& folder) {
   check(!is_gguf(folder), "{}: a GGUF file has no eyes to be written as another; give the folder of a model that sees",
-        printable(folder.string()));
+        printable(folder.generic_string()));
   return make_eyes(load_model_json(folder, "config.json"));
 }
 
@@ -38,7 +38,7 @@ std::vector<float> EyesExport::row_end() const {
   const std::string& token = eyes_.any_size->row_end;
   const auto id = PromptText(folder_).id_of(token);
   check(id && *id < text_.vocabulary, "{}: its tokenizer has no {}, which stands behind a row of a picture",
-        printable(folder_.string()), token);
+        printable(folder_.generic_string()), token);
   const std::vector<float> all = text_weights_.read("model.embed_tokens.weight");
   const int64_t columns = width_of(text_);
   return {all.begin() + *id * columns, all.begin() + (*id + 1) * columns};
@@ -49,10 +49,10 @@ EyesExport::Losses EyesExport::write(const std::filesystem::path& file, DType dt
   const EyesToWrite what{.eyes = eyes_.model,
                          .pictures = pictures_,
                          .text_width = width_of(text_),
-                         .name = folder_.filename().string(),
+                         .name = folder_.filename().generic_string(),
                          .row_end = row_end()};
   Losses losses{.fallbacks = write_eyes_as_gguf(file, what, weights_, dtype, progress)};
-  const JsonObject processor = JsonObject::make(gguf_eyes_processor(GgufShards(file)), file.string());
+  const JsonObject processor = JsonObject::make(gguf_eyes_processor(GgufShards(file)), file.generic_string());
   losses.pictures = ImageProcessor::from_json(processor).settings() != pictures_;
   return losses;
 }

@@ -48,6 +48,8 @@ std::span<const JobKind> job_kinds() {
                       "learns to prefer what is chosen (DPO)",
               .roles = {"preferences"},
               .options = {"--batch", "--batch-tokens", "--beta"},
+              .verb = "generate",
+              .behind = "-p PROMPT",
               .make = preferences_job},
       JobKind{.option = "--labels",
               .type_name = "FILE",
