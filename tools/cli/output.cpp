@@ -23,7 +23,9 @@ void note_failure() {
 void mute(bool muted) { is_muted = muted; }
 
 void say_text(std::string_view text) {
-  if (!is_muted) std::fwrite(text.data(), 1, text.size(), stderr);
+  if (is_muted) return;
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);  // where prepare_streams() gave it a buffer
 }
 
 std::string size_text(int64_t bytes) {
@@ -47,7 +49,9 @@ void print_text(std::string_view text) {
   std::string shown;
   if (terminal) text = shown = for_terminal(text);
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) note_failure();
+  // Not every C library has lines of its own on a terminal.
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || (terminal && std::fflush(stdout) != 0))
+    note_failure();
 }
 
 void flush_output() {

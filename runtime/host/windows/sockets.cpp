@@ -3,9 +3,7 @@
 #include <winsock2.h>
 #include <ws2tcpip.h>
 
-#include <cerrno>
 #include <cstring>
-#include <system_error>
 
 #include "runtime/check.h"
 #include "runtime/host/windows/win32.h"
@@ -37,9 +35,9 @@ void close_socket(intptr_t socket) { closesocket(static_cast<SOCKET>(socket)); }
 
 std::string listening_error() {
   switch (WSAGetLastError()) {
-    case WSAEADDRINUSE: return std::generic_category().message(EADDRINUSE);
-    case WSAEADDRNOTAVAIL: return std::generic_category().message(EADDRNOTAVAIL);
-    case WSAEACCES: return std::generic_category().message(EACCES);
+    case WSAEADDRINUSE: return "Address already in use";
+    case WSAEADDRNOTAVAIL: return "Cannot assign requested address";
+    case WSAEACCES: return "Permission denied";
     default: return "unknown reason";
   }
 }

@@ -55,6 +55,8 @@ void prepare_streams() {
     if (_fileno(stream) >= 0) _setmode(_fileno(stream), _O_BINARY);
   code_page_before = GetConsoleOutputCP();
   if (code_page_before != 0 && SetConsoleOutputCP(CP_UTF8)) std::atexit([] { SetConsoleOutputCP(code_page_before); });
+  // Without buffers a console gets byte after byte, which are no characters. What writes flushes.
+  for (std::FILE* stream : {stdout, stderr}) std::setvbuf(stream, nullptr, _IOFBF, 1 << 12);
   for (const Stream stream : {Stream::output, Stream::messages}) {
     DWORD mode = 0;
     if (GetConsoleMode(handle_of(stream), &mode))
