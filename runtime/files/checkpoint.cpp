@@ -74,7 +74,8 @@ bool may_be_latest(const fs::path& run, const std::string& name) {
   }
 }
 
-/// Renames first, so that a folder with a checkpoint's name is complete even if removing it is interrupted.
+/// Renames first, so that a folder with a checkpoint's name is complete even if removing it is interrupted. What
+/// another program has open may stay on Windows, until a later run begins.
 void remove_checkpoint(const fs::path& folder) {
   fs::path unfinished = folder;
   unfinished += unfinished_suffix;
@@ -184,7 +185,7 @@ void CheckpointWriter::remove_leftovers() const {
     if ((unfinished && parse_name(stem)) || name.find(".tmp-") != std::string::npos) {
       std::error_code error;
       fs::remove_all(run_ / name, error);
-      check(!error, "cannot remove {}, left behind by a killed run: {}; remove it by hand",
+      check(!error || host::is_held(error), "cannot remove {}, left behind by a killed run: {}; remove it by hand",
             printable((run_ / name).generic_string()), error.message());
     }
   }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <system_error>
 
 #include "runtime/host/handle.h"
 
@@ -41,6 +42,9 @@ int rename(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// Whether this error of a write says that there is no room left, or none for this user.
 bool is_full(int error);
+
+/// Whether this is why Windows removes nothing that another program has open; other systems remove that.
+bool is_held(const std::error_code& error);
 
 /// Of a file that is opened for reading and writing, and closed.
 int open_error(const std::filesystem::path& path);

@@ -53,6 +53,8 @@ int rename(const std::filesystem::path& from, const std::filesystem::path& to) {
 
 bool is_full(int error) { return error == ENOSPC || error == EDQUOT; }
 
+bool is_held(const std::error_code&) { return false; }
+
 int open_error(const std::filesystem::path& path) { return open_file(path, O_RDWR) ? 0 : errno; }
 
 std::optional<FileTimes> file_times(const std::filesystem::path& path) {

@@ -72,6 +72,10 @@ int rename(const std::filesystem::path& from, const std::filesystem::path& to) {
 
 bool is_full(int error) { return error == ENOSPC; }
 
+bool is_held(const std::error_code& error) {
+  return error == std::errc::permission_denied || error == std::errc::device_or_resource_busy;
+}
+
 int open_error(const std::filesystem::path& path) {
   return open_file(path, GENERIC_READ | GENERIC_WRITE) ? 0 : last_error();
 }
