@@ -66,7 +66,7 @@ struct RunShape {
   /// Pictures stand at some of them, of so many times the model's columns (see Pass::pictured); 0: none do.
   int64_t pictured = 0;
 
-  RunShape(int64_t positions, int64_t seen = 0, bool each = false) : seen(seen), positions(positions), each(each) {}
+  RunShape(int64_t count, int64_t before = 0, bool all = false) : seen(before), positions(count), each(all) {}
   auto operator<=>(const RunShape&) const = default;
 };
 /// One run; with a device, fused for it and with operands for its matrix cores (runtime/passes).

@@ -45,7 +45,7 @@ std::span<const JobKind> job_kinds() {
       JobKind{.option = "--preferences",
               .type_name = "FILE",
               .help = "pairs of texts, .jsonl: prompt, chosen and rejected, texts or messages; with --from: the model "
-                      "learns to prefer what is chosen (DPO)",
+                      "learns to prefer what is chosen (DPO; default learning rate 1e-6, with --lora 1e-5)",
               .roles = {"preferences"},
               .options = {"--batch", "--batch-tokens", "--beta"},
               .verb = "generate",
