@@ -69,10 +69,11 @@ sndfile() {
   cmake_library opus "$(source_of opus)" -DOPUS_STACK_PROTECTOR=OFF
   cmake_library mpg123 "$(source_of mpg123 ports/cmake)" -DBUILD_LIBOUT123=OFF
   configured_library lame --disable-frontend --disable-decoder
-  cmake_library sndfile "$(source_of libsndfile)" -DBUILD_EXAMPLES=OFF -DENABLE_CPACK=OFF -DENABLE_STACK_PROTECTOR=OFF
+  cmake_library sndfile "$(source_of libsndfile)" -DBUILD_EXAMPLES=OFF -DENABLE_CPACK=OFF \
+    -DENABLE_STACK_PROTECTOR=OFF -DCMAKE_C_FLAGS=-DFLAC__NO_DLL
   cd "$prefix/lib"
-  printf '%s\n' "create libsndfile-all.a" "addlib lib"{sndfile,FLAC,vorbisenc,vorbis,opus,ogg,mp3lame,mpg123}.a save end |
-    $triple-ar -M
+  printf '%s\n' "create libsndfile-all.a" "addlib lib"{sndfile,FLAC,vorbisenc,vorbis,opus,ogg,mp3lame,mpg123}.a \
+    "addlib /usr/$triple/lib/libshlwapi.a" save end | $triple-ar -M
   mv libsndfile-all.a libsndfile.a
 }
 
