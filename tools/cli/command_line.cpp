@@ -341,6 +341,7 @@ void refuse_to_replace_inputs(const CLI::App& verb) {
 
 void run_command_line(int argc, char** argv) {
   CLI::App app{"Transformers on any Vulkan device: inference, training and proof", "vkformer"};
+  app.allow_windows_style_options(false);  // a word that begins with / is a path
   app.formatter(std::make_shared<HelpText>());
   app.set_version_flag("--version", "vkformer " VKFORMER_VERSION);
   app.require_subcommand(1);

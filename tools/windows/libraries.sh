@@ -112,5 +112,5 @@ get_sources bookworm sentencepiece flac libogg libvorbis lame libsndfile libsamp
   libpng1.6 libwebp libmicrohttpd
 copied
 # Configuring keeps one core busy, so two of these run at a time.
-printf '%s\n' large sndfile pictures others | xargs -P 2 -n 1 "${BASH_SOURCE[0]}"
-: keep
+printf '%s\n' large sndfile pictures others | xargs -P 2 -n 1 "$here/libraries.sh"
+rm -rf "$sources"

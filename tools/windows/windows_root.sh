@@ -33,6 +33,6 @@ build_windows() {
 
 # Runs a command in the root with programs for Windows on lavapipe: build/windows/bin/NAME runs NAME.exe in Wine.
 in_wine() {
-  in_root env WINEPREFIX="/vkformer/$logs/wine" WINEDEBUG=-all \
+  in_root env XDG_RUNTIME_DIR=/tmp WINEPREFIX="/vkformer/$logs/wine" WINEDEBUG=-all WINEDLLOVERRIDES=winedbg.exe= \
     VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.json "$@"
 }
