@@ -1,6 +1,7 @@
 #include "models/model_folder.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "models/adapters/adapter_files.h"
 #include "models/families/registry.h"
@@ -25,6 +26,21 @@ std::optional<std::filesystem::path> cached_snapshot(const std::filesystem::path
   check(!commit.empty() && commit.find('/') == commit.npos && std::filesystem::is_directory(snapshot),
         "'{}' names a snapshot that is not there; download the model again", branch.generic_string());
   return snapshot;
+}
+
+/// Where Hugging Face's tools keep what they downloaded of their hub's OWNER/NAME; empty for what is no such name.
+std::filesystem::path downloaded(const std::filesystem::path& name) {
+  if (std::ranges::distance(name) != 2 || name.has_root_path() || std::filesystem::exists(name.parent_path()))
+    return {};
+  const auto folder = "models--" + name.parent_path().generic_string() + "--" + name.filename().generic_string();
+  for (const auto& [variable, below] : {std::pair{"HF_HUB_CACHE", ""},
+                                        {"HF_HOME", "hub"},
+                                        {"XDG_CACHE_HOME", "huggingface/hub"},
+                                        {"HOME", ".cache/huggingface/hub"},
+                                        {"USERPROFILE", ".cache/huggingface/hub"}})
+    if (const char* value = std::getenv(variable); value != nullptr && *value != 0)
+      return std::filesystem::path(value) / below / folder;
+  return {};
 }
 
 /// GGUF files of a folder, a sharded one's first shard: of eyes, or all others.
@@ -54,13 +70,14 @@ std::optional<std::filesystem::path> only_gguf(const std::filesystem::path& fold
 std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given) {
   if (std::filesystem::is_regular_file(as_given) && is_gguf(as_given)) return as_given;
   const auto given = as_given.has_filename() ? as_given : as_given.parent_path();  // FOLDER/ is FOLDER, by its name too
-  // OWNER/NAME, as on Hugging Face's hub
-  const bool of_hub = std::ranges::distance(given) == 2 && !std::filesystem::exists(given.parent_path());
-  check(std::filesystem::exists(given), "there is no '{}'; give a model folder, a run folder or a .gguf file{}",
-        given.generic_string(),
-        of_hub ? fmt::format(" (nothing is downloaded here; `hf download {}` does, and prints the folder)",
-                             given.generic_string())
-               : "");
+  if (!std::filesystem::exists(given)) {
+    const std::filesystem::path hub = downloaded(given);
+    if (std::filesystem::exists(hub)) return resolve_model_folder(hub);
+    fail("there is no '{}'; give a model folder, a run folder or a .gguf file{}", given.generic_string(),
+         hub.empty() ? ""
+                     : fmt::format(" (nor has {} it; nothing is downloaded here: `hf download {}` does)",
+                                   hub.parent_path().generic_string(), given.generic_string()));
+  }
   check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder, a run folder or a .gguf file",
         given.generic_string());
   if (std::filesystem::exists(given / "config.json")) return given;
@@ -90,6 +107,7 @@ std::filesystem::path resolve_adapter_folder(const std::filesystem::path& as_giv
 }
 
 std::filesystem::path resolve_tokenizer_folder(const std::filesystem::path& given) {
+  if (!std::filesystem::exists(given) && std::filesystem::exists(downloaded(given))) return resolve_model_folder(given);
   check(std::filesystem::exists(given),
         "there is no '{}'; give a folder with a tokenizer: a model, a run, or what tokens wrote",
         given.generic_string());
