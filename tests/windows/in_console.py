@@ -4,11 +4,14 @@ Prints what it wrote without the sequences that move the cursor; ends with its s
 import os
 import pty
 import re
+import signal
 import sys
 
 awaited, typed, command = sys.argv[1].encode(), sys.argv[2].encode().decode("unicode_escape").encode(), sys.argv[3:]
 process, terminal = pty.fork()
 if process == 0:
+    for number in (signal.SIGINT, signal.SIGHUP):  # which background jobs and nohup ignore
+        signal.signal(number, signal.SIG_DFL)
     os.execvp(command[0], command)
 written = b""
 while True:
