@@ -241,7 +241,6 @@ cmp -s of_cache.safetensors of_file.safetensors || fail "other logits for a fold
 mkdir -p hub/models--owner--name && cp -r cache/* hub/models--owner--name
 accept env HF_HUB_CACHE="$PWD/hub" "$vkformer" logits owner/name --ids 5,17,3 --out of_name.safetensors
 cmp -s of_name.safetensors of_file.safetensors || fail "other logits for a name in the cache"
-accept env HF_HUB_CACHE="$PWD/hub" "$vkformer" tokenize owner/name -p "a b"
 echo abd >cache/refs/main
 refuse 1 "names a snapshot that is not there" "$vkformer" logits cache --ids 5 --out no_out.safetensors
 
