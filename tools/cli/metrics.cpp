@@ -40,6 +40,7 @@ Metrics::Metrics(const std::filesystem::path& run, int64_t iteration, nlohmann::
   check(unread == 0 || iteration > 0, "{}, so a run did not write it and a new run would replace it; move it away",
         lost);
   if (unread > 0) say("{} left out", lost);
+  old.reset();  // on Windows what is mapped can't be replaced
   write_file_atomically(path, kept);
   file_.open(path, std::ios::app | std::ios::binary);
   check(static_cast<bool>(file_), "can't write {}", path.generic_string());
