@@ -30,6 +30,15 @@ if(NOT KissFFT_INCLUDE_DIR)
 endif()
 # For `vkformer serve` alone: without it, all else is built.
 find_package(Microhttpd)
+# For `vkformer download` alone.
+find_package(CURL 7.85)
+find_package(OpenSSL 3 COMPONENTS Crypto)
+set(VKFORMER_DOWNLOADS OFF)
+if(CURL_FOUND AND OPENSSL_FOUND)
+  set(VKFORMER_DOWNLOADS ON)
+else()
+  message(STATUS "`vkformer download` is not built, for want of libcurl >= 7.85 or OpenSSL >= 3 with headers (packages libcurl4-openssl-dev and libssl-dev, or libcurl-devel and openssl-devel)")
+endif()
 # For trainings in several processes alone.
 set(MPI_CXX_SKIP_MPICXX ON)
 find_package(MPI COMPONENTS CXX)

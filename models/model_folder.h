@@ -9,8 +9,8 @@
 namespace vkformer {
 
 /// The folder that holds config.json, or the GGUF file (see models/model_files.h), that `given` means: such a folder
-/// or file, a run folder (then its latest checkpoint), one of Hugging Face's cache (as OWNER/NAME, too, where nothing
-/// else has that name), or one with a single GGUF file beside those of eyes.
+/// or file, a run folder (then its latest checkpoint), one of Hugging Face's cache (as OWNER/NAME or OWNER/NAME:QUANT,
+/// too, where nothing else has that name), or one with a single GGUF file beside those of eyes.
 /// Throws Error when there is none.
 std::filesystem::path resolve_model_folder(const std::filesystem::path& given);
 /// The file of the eyes of such a GGUF file `model`: `asked`, or where that is empty and a folder was given, the only

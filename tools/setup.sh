@@ -23,7 +23,7 @@ system_id() {
 wanted_packages() {
   printf '%s\n' "cmake 3.25" ninja-build g++ libvulkan-dev glslang-tools libfmt-dev libcli11-dev nlohmann-json3-dev \
     libicu-dev libsentencepiece-dev libsndfile1-dev libsamplerate0-dev libkissfft-dev libturbojpeg0-dev libpng-dev \
-    libwebp-dev libmicrohttpd-dev "catch2 3"
+    libwebp-dev libmicrohttpd-dev libcurl4-openssl-dev libssl-dev "catch2 3"
   # Mesa 22 of Debian 12 runs the same shaders several times slower.
   if [[ $1 == debian:12 ]]; then echo "mesa-vulkan-drivers 25"; else echo mesa-vulkan-drivers; fi
   # For sanitizers and coverage-guided fuzzing; for trainings in several processes; for the Python module.
@@ -107,6 +107,7 @@ This system is none of Debian 12, Debian 13 and Ubuntu 24.04. Install these, the
   libjpeg-turbo, libpng and libwebp with their headers (libturbojpeg0-dev, libpng-dev and libwebp-dev; turbojpeg-devel,
     libpng-devel and libwebp-devel; or libjpeg-turbo, libpng and libwebp)
   libmicrohttpd with its headers (libmicrohttpd-dev, libmicrohttpd-devel or libmicrohttpd), for `vkformer serve` alone
+  libcurl >= 7.85 and OpenSSL >= 3 with headers, for `vkformer download` alone
   Open MPI or MPICH with its headers (libopenmpi-dev, openmpi-devel or openmpi), for trainings in several processes alone
   Python >= 3.9 with its headers, numpy and pybind11 >= 2.10, for the Python module alone
   fmt >= 9, CLI11, nlohmann-json >= 3.11, Catch2 >= 3, kissfft (CMake fetches those that are missing, with git)

@@ -186,7 +186,7 @@ grep -q "tokenizer *none: 'older' has vocab.txt" out || fail "info does not say 
 accept "$vkformer" logits own --ids 5 --out own/logits.safetensors
 refuse 1 "own/model.safetensors holds weights; give the folder" "$vkformer" info own/model.safetensors
 refuse 1 "there is no 'nowhere'; give a model folder, a run folder or a .gguf file$" "$vkformer" info nowhere
-refuse 1 "there is no 'owner/name'.*hf download owner/name" "$vkformer" info owner/name
+refuse 1 "there is no 'owner/name'.*vkformer download owner/name" "$vkformer" info owner/name
 refuse 1 "is not a list of token ids" "$vkformer" logits "$fixtures/gpt2" --ids 5,,3 --out no.safetensors
 refuse 1 "--ids FILE with both" "$vkformer" logits "$fixtures/t5" --ids 5,3 --out no.safetensors
 accept "$vkformer" logits "$fixtures/gpt2" --ids one.safetensors --out logits.safetensors

@@ -30,7 +30,7 @@ for heading in Train "Use a model" "Model files" "Texts and vocabularies" "Prove
   grep -qx "$heading:" out || fail "no heading $heading in the list of verbs: $(cat out)"
 done
 grep -E '^  [a-z]' out | sed -E 's/^  ([a-z]+).*/\1/' | grep -v '^vkformer$' >verbs
-(($(wc -l <verbs) == 30)) || fail "$(wc -l <verbs) verbs in the help: $(cat verbs)"
+(($(wc -l <verbs) == 31)) || fail "$(wc -l <verbs) verbs in the help: $(cat verbs)"
 while read -r verb; do
   "$vkformer" "$verb" --help >out 2>err </dev/null || fail "no help of $verb: $(cat err)"
   grep -q "^Usage: vkformer $verb" out || fail "the help of $verb: $(cat out)"

@@ -278,7 +278,7 @@ void put_verbs_below_jobs(CLI::App& app) {
                       {"Use a model",
                        {"generate", "chat", "serve", "translate", "transcribe", "classify", "fill", "tag", "answer",
                         "embed", "attention"}},
-                      {"Model files", {"info", "perplexity", "convert", "logits"}},
+                      {"Model files", {"download", "info", "perplexity", "convert", "logits"}},
                       {"Texts and vocabularies", {"tokens", "encode", "decode", "data", "score"}},
                       {"Prove a device", {"devices", "ops", "conform", "verify"}},
                       {"Measure", {"bench", "tune", "pipelines", "profile"}}};
@@ -383,7 +383,7 @@ void run_command_line(int argc, char** argv) {
               "it less, -d names one (-d reference: the CPU) or several"},
           {"-ncmoe", "experts go to host memory first where a device has no room; --device-memory 6G leaves it less"},
           {"-ot", "weights go to host memory by how little of them a token reads; --device-memory 6G leaves it less"},
-          {"-hf", "models are not downloaded; give a folder or a .gguf"},
+          {"-hf", "vkformer download OWNER/NAME gets a model, and OWNER/NAME then stands for it"},
           {"-fa", "attention is always computed as flash attention does"},
           {"-sys", "chat --system has the system's text"},
           {"-no-cnv", "generate goes on from a text, chat talks"},

@@ -287,6 +287,12 @@ struct EvaluateFlags {
   std::set<std::string> given;                            ///< names of the options on the command line
 };
 
+struct DownloadFlags {
+  std::string model;  ///< OWNER/NAME or OWNER/NAME:QUANT
+  std::string revision = "main";
+  bool all = false, dry_run = false, quiet = false;
+};
+
 struct ScoreFlags {
   std::string reference, hypothesis = "-";  ///< text files; "-": standard input
   std::vector<std::string> metrics{"bleu", "chrf"};
@@ -314,6 +320,7 @@ void logits(const LogitsFlags& flags);
 /// A page with the weights of attention. Without a target an encoder-decoder looks at its own greedy one.
 void attention_page(const AttentionFlags& flags);
 void convert(const ConvertFlags& flags);
+void download(const DownloadFlags& flags);
 void write_numbers(const NumbersFlags& flags);
 void write_tones(const TonesFlags& flags);
 void write_shapes(const ShapesFlags& flags);

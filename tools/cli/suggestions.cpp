@@ -12,7 +12,7 @@ std::string name_of_foreign_verb(std::string_view verb) {
       {"run", "chat"},         {"server", "serve"},    {"quantize", "convert"}, {"quantise", "convert"},
       {"merge", "convert"},    {"export", "convert"},  {"finetune", "train"},   {"fine-tune", "train"},
       {"predict", "generate"}, {"sample", "generate"}, {"show", "info"},        {"inspect", "info"},
-      {"ppl", "perplexity"},
+      {"ppl", "perplexity"},   {"pull", "download"},   {"fetch", "download"},
   };
   const auto* found = std::ranges::find(names, verb, &Name::there);
   return found == std::end(names) ? std::string() : std::string(found->here);

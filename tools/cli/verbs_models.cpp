@@ -261,6 +261,36 @@ void add_convert(CLI::App& app) {
   command->callback([flags] { convert(*flags); });
 }
 
+void add_download(CLI::App& app) {
+  auto flags = std::make_shared<DownloadFlags>();
+  CLI::App* command = app.add_subcommand(
+      "download",
+      "get a model from Hugging Face's hub\n: into the cache of its tools (HF_HOME), where OWNER/NAME then stands for "
+      "it; "
+      "prints the folder. HF_TOKEN is for models that are not for everybody, HF_ENDPOINT for another hub");
+  command
+      ->add_option(
+          "model", flags->model,
+          "OWNER/NAME; with :QUANT one of its GGUF files, as :Q4_K_M, which is also taken where it has no other "
+          "weights")
+      ->required()
+      ->type_name("NAME");
+  command->add_option("--revision", flags->revision, "branch, tag or commit")->capture_default_str();
+  command->add_flag("--all", flags->all, "all its files, not only those that are read here");
+  command->add_flag("--dry-run", flags->dry_run, "print which files these are, and download none");
+  command->add_flag("-q,--quiet", flags->quiet, "the folder only");
+  command->callback([flags] {
+#ifdef VKFORMER_DOWNLOADS
+    download(*flags);
+#else
+    fail(
+        "this build downloads nothing: install libcurl and OpenSSL with their headers (packages libcurl4-openssl-dev "
+        "and "
+        "libssl-dev) and build again");
+#endif
+  });
+}
+
 void add_attention(CLI::App& app) {
   auto flags = std::make_shared<AttentionFlags>();
   CLI::App* command = app.add_subcommand(
@@ -295,6 +325,7 @@ void add_model_verbs(CLI::App& app) {
   add_attention(app);
   add_info(app);
   add_convert(app);
+  add_download(app);
   add_perplexity(app);
   add_logits_verb(app);
 }
