@@ -150,6 +150,7 @@ GgufSettings settings_of(const GgufShards& eyes) {
   const GgufSettings settings(eyes, eye_architecture_of(eyes));
   for (const auto& [key, most] : {std::pair("block_count", 1024), {"patch_size", 256}, {"embedding_length", 1 << 16}})
     settings.all().integer(settings.name(key), 1, most);
+  settings.all().integer_or(settings.name("image_size"), 1, 1, most_picture_side);
   return settings;
 }
 
