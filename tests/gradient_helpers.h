@@ -43,11 +43,14 @@ inline std::vector<float> loss_and_gradients(Backend& backend, const Model& mode
   const auto program = backend.compile(std::move(graph), store);
   for (Value input : program->graph().inputs()) {
     const ValueInfo& info = program->graph().info(input);
-    const bool ids = info.name == "ids" || info.name == "targets";
+    const bool pairs = model.preference_beta > 0;  // whose targets are the first of two
+    const bool ids = info.name == "ids" || info.name == "labels" || (info.name == "targets" && !pairs);
     std::vector<int32_t> numbers = some_ids(info.type.elements(), ids ? 301 : 1, 97);
     if (info.name.ends_with("mask")) std::ranges::fill(numbers, 1);
     if (info.name == "loss_gradient")
       program->write(info.name, std::vector<float>{1});
+    else if (info.name == "reference")
+      program->write(info.name, std::vector<float>(static_cast<size_t>(info.type.elements()), -80));
     else
       program->write(info.name, numbers);
   }

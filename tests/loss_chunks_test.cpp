@@ -63,6 +63,52 @@ TEST_CASE("losses in chunks have the gradients of the whole", "[loss_chunks][lon
   }
 }
 
+TEST_CASE("losses of preferences in chunks have the gradients of the whole", "[loss_chunks]") {
+  const auto reference = make_backend("reference");
+  for (const nlohmann::json& config : {small_gpt2, small_gemma2()}) {
+    INFO(config.at("model_type"));
+    Model model = model_of(config);
+    model.preference_beta = 0.1;
+    for (const DType products : {DType::f32, DType::bf16}) {
+      MixedPrecision precision{products, is_half(products), true};
+      const auto whole = loss_and_gradients(*reference, model, usual_batch(model, rows, positions), precision);
+      precision.most_logits = is_half(products) ? a_third / 2 : a_third;  // of four sequences
+      const Graph graph = build_loss_and_gradients(model, usual_batch(model, rows, positions), false, precision).graph;
+      CHECK(count_of(graph, "log_likelihood") == 3);
+      CHECK(count_of(graph, "log_likelihood_backward") == 3);
+      CHECK(largest_difference(
+                whole, loss_and_gradients(*reference, model, usual_batch(model, rows, positions), precision)) < 1e-6);
+    }
+  }
+}
+
+TEST_CASE("log-likelihoods of long sequences are sums over their parts", "[loss_chunks]") {
+  const auto reference = make_backend("reference");
+  nlohmann::json config = small_llama;
+  config["max_position_embeddings"] = 150;
+  Model model = model_of(config);
+  model.preference_beta = 0.1;
+  const BatchShape shape = usual_batch(model, 4, 150);
+  MixedPrecision precision;
+  const auto whole = loss_and_gradients(*reference, model, shape, precision);
+  precision.most_logits = int64_t{100} * 302 * 4;  // 128 and 22 positions of each
+  const Graph graph = build_loss_and_gradients(model, shape, false, precision).graph;
+  CHECK(count_of(graph, "log_likelihood") == 8);
+  CHECK(count_of(build_log_likelihoods(model, shape, precision), "log_likelihood") == 8);
+  CHECK(largest_difference(whole, loss_and_gradients(*reference, model, shape, precision)) < 1e-6);
+}
+
+TEST_CASE("losses of preferences in chunks on a device", "[loss_chunks][device][one_driver]") {
+  nlohmann::json config = small_gpt2;
+  config["n_ctx"] = config["n_positions"] = 150;
+  Model model = model_of(config);
+  model.preference_beta = 0.1;
+  const BatchShape shape = usual_batch(model, 4, 135);  // which is no multiple of four
+  const MixedPrecision precision{.whole_rows = true, .most_logits = int64_t{100} * 302 * 4};
+  const auto right = loss_and_gradients(*make_backend("reference"), model, shape, precision);
+  CHECK(largest_difference(right, loss_and_gradients(*make_backend(""), model, shape, precision)) < 1e-5);
+}
+
 TEST_CASE("losses in chunks on a device", "[loss_chunks][device][one_driver]") {
   const Model model = model_of(small_gpt2);
   const BatchShape shape = usual_batch(model, rows, positions);

@@ -84,6 +84,10 @@ Graph with_precision(Graph graph, const MixedPrecision& precision) {
   return graph;
 }
 
+Graph in_chunks(Graph graph, const MixedPrecision& precision) {
+  return precision.most_logits > 0 ? with_loss_in_chunks(graph, precision.most_logits).graph : std::move(graph);
+}
+
 }  // namespace
 
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations,
@@ -136,14 +140,13 @@ Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedP
   Graph graph;
   const Loss loss = add_loss(graph, model, add_inputs(graph, model, shape), 0);
   if (classes != nullptr) *classes = loss.classes;
-  graph = with_precision(completed(std::move(graph), model), precision);
-  return precision.most_logits > 0 ? with_loss_in_chunks(graph, precision.most_logits).graph : graph;
+  return in_chunks(with_precision(completed(std::move(graph), model), precision), precision);
 }
 
 Graph build_log_likelihoods(const Model& model, const BatchShape& shape, const MixedPrecision& precision) {
   Graph graph;
   graph.mark_output(add_log_likelihoods(graph, model, add_inputs(graph, model, shape)), "log_likelihoods");
-  return with_precision(completed(std::move(graph), model), precision);
+  return in_chunks(with_precision(completed(std::move(graph), model), precision), precision);
 }
 
 std::vector<std::string_view> state_names(const TrainSettings& settings) {

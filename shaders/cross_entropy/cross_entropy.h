@@ -20,7 +20,7 @@ namespace vkformer {
 /// whole vectors.
 ///
 /// A node's attribute first_row says which rows its logits [n, V] are, if they are not those of all targets: those of
-/// targets first, a multiple of 4, to first + n. Then the loss is their part of the mean over all targets, and the
+/// targets first to first + n. Then the loss is their part of the mean over all targets, and the
 /// losses of all parts add up to it (passes/loss_chunks.h).
 ///
 /// The node also gives log_sum_exp [N] and the count of targets that were not ignored, f32 [1]; gradients flow through

@@ -67,21 +67,22 @@ void reference(const Node& node, Inputs in, Outputs out) {
   const int64_t positions = node.in(0)[1], columns = node.in(0).columns();
   for (int64_t r = 0; r < node.in(0).rows(); ++r) {
     const double* logits = in[0]->data.data() + r * columns;
-    const double target = (*in[1])[r];
+    const double target = (*in[1])[first_target(node) + r];
     out[1][r] = log_sum_exp_of(logits, loss_classes(node));
     if (is_counted(node, target)) out[0][r / positions] += logits[static_cast<int64_t>(target)] - out[1][r];
   }
 }
 
 Case case_of(Shape logits, double lowest_target, double highest_target, double ignored, DType dtype = DType::f32,
-             int64_t classes = 0) {
+             int64_t classes = 0, double first = all_rows) {
   if (classes == 0) classes = logits.columns();
+  const Shape targets = first >= 0 ? Shape{3, 17} : Shape{logits[0], logits[1]};
   return {.inputs = {{.type = {logits, dtype}, .low = -3, .high = 3},
-                     {.type = {{logits[0], logits[1]}, DType::i32}, .low = lowest_target, .high = highest_target}},
+                     {.type = {targets, DType::i32}, .low = lowest_target, .high = highest_target}},
           .attributes = {{"label_smoothing", 0.0},
                          {"ignore_index", ignored},
                          {"classes", static_cast<double>(classes)},
-                         {first_row, all_rows}},
+                         {first_row, first}},
           .reduction = std::max(logits[1], logits.columns())};
 }
 
@@ -92,7 +93,9 @@ std::vector<Case> cases() {
       case_of({2, 515, 7}, 0, 6, 3),     // longer than a workgroup takes at once
       case_of({3, 5, 130}, 0, 129, 0, DType::bf16),
       case_of({7, 11, 7}, -1, 7, 3, DType::f16),
-      case_of({3, 5, 130}, 0, 125, 0, DType::f32, 124),  // more columns than classes
+      case_of({3, 5, 130}, 0, 125, 0, DType::f32, 124),     // more columns than classes
+      case_of({2, 17, 7}, 0, 6, 3, DType::f32, 0, 17),      // whole sequences behind others
+      case_of({1, 9, 130}, -1, 129, 0, DType::f32, 0, 21),  // a part of one
   };
 }
 
@@ -118,7 +121,7 @@ void record_backward(Recorder& recorder, const Node& node) {
 void reference_backward(const Node& node, Inputs in, Outputs out) {
   const int64_t positions = node.in(0)[1], columns = node.in(0).columns();
   for (int64_t r = 0; r < node.in(0).rows(); ++r) {
-    const double target = (*in[1])[r];
+    const double target = (*in[1])[first_target(node) + r];
     if (!is_counted(node, target)) continue;
     for (int64_t c = 0; c < loss_classes(node); ++c) {
       const double p = std::exp((*in[0])[r * columns + c] - (*in[2])[r]);
