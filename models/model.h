@@ -133,6 +133,12 @@ enum class Task : uint8_t {
   match,   ///< nothing: logits [B, B] are the cosines of each picture with each text
 };
 
+/// How a model learns which texts are similar (see training_graph.h).
+struct Similarity {
+  int64_t texts = 2;  ///< of a row of the data: a query, what is similar to it, and others that are not
+  double scale = 20;  ///< of cosines: 1 / temperature
+};
+
 struct Adapter;
 
 /// A model of any family: parameters as data and functions that add its layers to a graph.
@@ -175,6 +181,8 @@ struct Model {
   double label_smoothing = 0;                  ///< of the training loss
   /// Above 0: it learns which of two texts is preferred, and this is DPO's beta (see training_graph.h).
   double preference_beta = 0;
+  /// Of a model without a head: it learns which texts are similar.
+  std::optional<Similarity> similarity = {};
   std::vector<ConstantSpec> constants = {};
   /// Encoder-decoder only: pass.source -> memory [sources, S, C].
   std::function<Value(Graph&, const Pass&)> encode = {};

@@ -11,7 +11,9 @@
 #include "models/data/packed_texts.h"
 #include "models/data/pairs.h"
 #include "models/data/preference_data.h"
+#include "models/data/similar_data.h"
 #include "models/data/text_data.h"
+#include "models/embedding/embedder.h"
 #include "models/training/log_likelihoods.h"
 #include "models/training/trainer.h"
 #include "models/weights.h"
@@ -30,6 +32,7 @@ struct Training {
   TrainSettings settings;
   double label_smoothing = 0;
   double beta = 0;  ///< of preferences
+  std::optional<Similarity> similarity = {};
   std::unique_ptr<TrainingData> data;
 
   std::filesystem::path folder() const { return fixtures.parent_path() / "trainings"; }
@@ -38,7 +41,7 @@ struct Training {
     Model model = load_model(fixtures / base);
     model.label_smoothing = label_smoothing;
     model.preference_beta = beta;
-    return model;
+    return similarity ? that_learns_similarity(without_head(std::move(model)), *similarity) : model;
   }
 };
 
@@ -151,6 +154,36 @@ Training preferences() {
                                                    PreferenceData::Settings{.positions = 48, .pairs = 4, .seed = 6})};
 }
 
+/// BERT learns to find sentences by the same ids in another order, beside others with most of them. Every row is there
+/// twice, with another that is not similar.
+Training similarity() {
+  SimilarTexts rows{.texts = {}, .each = 3};
+  for (int64_t i = 0; i < 80; ++i) {
+    std::vector<int32_t> query = sentence(i % 40, 2 + i % 40 % 7), similar = query, other = query;
+    std::reverse(similar.begin(), similar.end() - 1);
+    other.front() = static_cast<int32_t>(5 + (i * 7 + 3) % 86);
+    for (std::vector<int32_t>* text : {&query, &similar, &other}) {
+      rows.texts.segments.emplace_back(text->size(), 0);
+      rows.texts.ids.push_back(std::move(*text));
+    }
+  }
+  return {.name = "bert_similar",
+          .base = "bert_cls",
+          .settings = {.accumulate = 2,
+                       .iterations = 20,
+                       .learning_rate = 5e-4,
+                       .min_learning_rate = 0,
+                       .schedule = Schedule::linear,
+                       .warmup = 2,
+                       .beta2 = 0.999,
+                       .weight_decay = 0.01},
+          .similarity = Similarity{.texts = 3, .scale = 10},
+          .data = std::make_unique<SimilarData>(
+              std::move(rows), SimilarTexts{.texts = {}, .each = 3},
+              SimilarData::Settings{.batches = {.positions = 240, .most_rows = 12, .most_shapes = 2, .seed = 8},
+                                    .inputs = {}})};
+}
+
 std::vector<Training> all_trainings() {
   std::vector<Training> trainings;
   trainings.push_back(fine_tuning());
@@ -158,6 +191,7 @@ std::vector<Training> all_trainings() {
   trainings.push_back(adapter_training("llama"));
   trainings.push_back(adapter_training("gpt2"));
   trainings.push_back(preferences());
+  trainings.push_back(similarity());
   return trainings;
 }
 
@@ -233,6 +267,7 @@ TEST_CASE("the batches of recorded trainings are written", "[.record]") {
                                {"clip", s.clip},
                                {"label_smoothing", training.label_smoothing}};
     if (training.beta > 0) settings["beta"] = training.beta;
+    if (training.similarity) settings["similarity_scale"] = training.similarity->scale;
     write_json(training.folder() / (training.name + ".json"), settings);
   }
 }

@@ -296,6 +296,7 @@ nlohmann::json task_type(const Model& model) {
     case Task::classify: return "SEQ_CLS";
     case Task::tag: return "TOKEN_CLS";
     case Task::answer: return "QUESTION_ANS";
+    case Task::states: return "FEATURE_EXTRACTION";
     default: return nullptr;
   }
 }

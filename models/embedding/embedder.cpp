@@ -12,25 +12,6 @@
 
 namespace vkformer {
 
-namespace {
-
-/// [B, T]: what each hidden state of a row counts in its pooled one.
-std::vector<float> pooling_weights(std::span<const int32_t> mask, size_t length, Pooling pooling) {
-  std::vector<float> weights(mask.size(), 0);
-  for (size_t begin = 0; begin < mask.size(); begin += length) {
-    const auto present = mask.subspan(begin, length);
-    const auto first = static_cast<size_t>(std::ranges::find(present, 1) - present.begin());
-    const auto count = static_cast<size_t>(std::ranges::count(present, 1));
-    if (count == 0) continue;  // a row that fills the batch
-    const size_t from = begin + (pooling == Pooling::last ? first + count - 1 : first);
-    const size_t counted = pooling == Pooling::mean ? count : 1;
-    std::fill_n(weights.begin() + static_cast<std::ptrdiff_t>(from), counted, 1 / static_cast<float>(counted));
-  }
-  return weights;
-}
-
-}  // namespace
-
 std::vector<float> of_length_one(std::span<const float> vector) {
   double squares = 0;
   for (const float x : vector) squares += static_cast<double>(x) * static_cast<double>(x);

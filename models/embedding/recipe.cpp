@@ -114,23 +114,8 @@ EmbeddingRecipe read_gguf(const std::filesystem::path& file) {
 
 }  // namespace
 
-const char* name_of(Pooling pooling) {
-  switch (pooling) {
-    case Pooling::mean: return "mean";
-    case Pooling::first: return "first";
-    case Pooling::last: return "last";
-  }
-  return "";
-}
-
 // ggml counts them from 1 on: 0 is none, and what comes behind is by a classifier.
 uint32_t gguf_number(Pooling pooling) { return 1 + static_cast<uint32_t>(pooling); }
-
-Pooling pooling_named(std::string_view name) {
-  for (const Pooling pooling : poolings)
-    if (name == name_of(pooling)) return pooling;
-  fail("'{}' is no pooling; mean, first and last are", printable(name, 60));
-}
 
 void write_pooling(const std::filesystem::path& folder, Pooling pooling, int64_t width) {
   nlohmann::json config = {{"word_embedding_dimension", width}};

@@ -1,25 +1,17 @@
 #pragma once
-// What makes one vector of a text's hidden states, as a model's files say it.
+// How embeddings are made of a model's hidden states, as its files say it.
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "models/data/pooling.h"
 
 namespace vkformer {
 
-/// Which hidden states of a text, its special tokens among them, become its embedding.
-enum class Pooling : uint8_t {
-  mean,   ///< of all tokens
-  first,  ///< that of the first token, [CLS]
-  last,   ///< that of the last token, which has seen all others in a decoder
-};
-const char* name_of(Pooling pooling);
 /// A GGUF file's pooling_type.
 uint32_t gguf_number(Pooling pooling);
-/// Throws Error for a name that is none.
-Pooling pooling_named(std::string_view name);
 
 struct EmbeddingRecipe {
   Pooling pooling = Pooling::mean;

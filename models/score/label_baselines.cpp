@@ -4,26 +4,11 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "models/text/unicode.h"
+#include "models/score/words.h"
 
 namespace vkformer {
 
 namespace {
-
-template <class Action>
-void for_each_word(std::string_view text, const Action& action) {
-  std::string word;
-  const std::string lower = lower_case(text);
-  for_each_character(lower, [&](char32_t c, size_t at, size_t length) {
-    if (is_word_character(c)) {
-      word.append(lower, at, length);
-    } else if (!word.empty()) {
-      action(word);
-      word.clear();
-    }
-  });
-  if (!word.empty()) action(word);
-}
 
 size_t class_count(std::span<const int32_t> classes) {
   return classes.empty() ? 0 : static_cast<size_t>(*std::ranges::max_element(classes)) + 1;

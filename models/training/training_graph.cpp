@@ -1,5 +1,7 @@
 #include "models/training/training_graph.h"
 
+#include <cmath>
+
 #include "models/adapters/lora.h"
 #include "models/stored_weights.h"
 #include "models/training/training_batch.h"
@@ -14,8 +16,10 @@
 #include "shaders/global_norm/global_norm.h"
 #include "shaders/join/join.h"
 #include "shaders/log_likelihood/log_likelihood.h"
+#include "shaders/matmul/matmul.h"
 #include "shaders/moving_average/moving_average.h"
 #include "shaders/reshape/reshape.h"
+#include "shaders/rms_norm/rms_norm.h"
 #include "shaders/slice/slice.h"
 #include "shaders/swap_axes/swap_axes.h"
 
@@ -53,13 +57,36 @@ Loss add_preference_loss(Graph& graph, const Model& model, const Pass& pass, dou
   return {loss, 2};
 }
 
-Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_smoothing) {
+/// What a vector of so many numbers has as gains of its root mean square's norm to get length 1.
+constexpr const char* length_one = "similarity.length_one";
+
+Loss add_similarity_loss(Graph& graph, const Model& model, const BatchShape& shape, const Pass& pass,
+                         double label_smoothing) {
+  const Value hidden = add_logits(graph, model, pass);
+  const int64_t rows = shape.rows, width = graph.shape(hidden).columns(), queries = rows / model.similarity->texts;
+  check(queries * model.similarity->texts == rows, "a batch of {} rows has not {} for each query", rows,
+        model.similarity->texts);
+  const Value pooling = reshape(graph, graph.input("pooling", {rows, shape.positions}), {rows, 1, shape.positions});
+  const Value pooled = reshape(graph, matmul(graph, pooling, hidden), {rows, width});
+  const Value vectors = rms_norm(graph, pooled, graph.persistent(length_one, {width}), 1e-12F);
+  const auto some = [&](int64_t first, int64_t count) { return part(graph, vectors, first * width, {count, width}); };
+  const Value cosines = matmul(graph, some(0, queries), some(queries, rows - queries), {.transpose_b = true});
+  const Value logits =
+      add(graph, scale(graph, cosines, model.similarity->scale), graph.input("apart", {queries, rows - queries}));
+  const Value loss = cross_entropy(graph, logits, graph.input("targets", {queries}, DType::i32), label_smoothing);
+  graph.mark_output(loss, "loss");
+  return {loss, rows - queries};
+}
+
+Loss add_loss(Graph& graph, const Model& model, const BatchShape& shape, double label_smoothing, Pass pass) {
+  if (model.similarity) return add_similarity_loss(graph, model, shape, pass, label_smoothing);
   check(model.task != Task::score,
         "this {} model tells how far each of its labels holds, which is not trained; train --labels makes a classifier "
         "of it",
         model.family);
   check(model.task != Task::states,
-        "this {} model has no head, so no loss; train --labels, --tags, --answers and --masked give it one",
+        "this {} model has no head, so no loss; train --labels, --tags, --answers and --masked give it one, --similar "
+        "needs none",
         model.family);
   check(model.task != Task::vector && model.task != Task::match,
         "this {} model gives vectors, which are not trained; ViT's, DeiT's and DINOv2's classifiers are", model.family);
@@ -67,12 +94,12 @@ Loss add_loss(Graph& graph, const Model& model, const Pass& pass, double label_s
   Value logits = add_logits(graph, model, pass);
   // The classes of an answer's ends are the positions.
   if (model.task == Task::answer) logits = swap_axes(graph, logits, 1);
-  const Shape shape = graph.shape(logits);
-  const Value targets =
-      graph.input("targets", Shape(shape.dimensions().first(static_cast<size_t>(shape.rank() - 1))), DType::i32);
+  const Shape of_logits = graph.shape(logits);
+  const Value targets = graph.input(
+      "targets", Shape(of_logits.dimensions().first(static_cast<size_t>(of_logits.rank() - 1))), DType::i32);
   const Value loss = cross_entropy(graph, logits, targets, label_smoothing);
   graph.mark_output(loss, "loss");
-  return {loss, shape.columns()};
+  return {loss, of_logits.columns()};
 }
 
 /// A graph as a family builds it becomes that of the model as it stands. Inputs and outputs keep their names.
@@ -90,6 +117,16 @@ Graph in_chunks(Graph graph, const MixedPrecision& precision) {
 
 }  // namespace
 
+Model that_learns_similarity(Model model, const Similarity& similarity) {
+  check(model.task == Task::states, "a {} model with a head learns no similarity", model.family);
+  const int64_t width = width_of(model);
+  model.similarity = similarity;
+  model.constants.push_back({length_one, {{width}}, [width] {
+                               return std::vector(static_cast<size_t>(width), static_cast<float>(1 / std::sqrt(width)));
+                             }});
+  return model;
+}
+
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations,
                                        const MixedPrecision& precision) {
   TrainingGraph built;
@@ -97,7 +134,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
   Pass pass = add_inputs(graph, model, shape);
   pass.seed = graph.input("seed", {2}, DType::i32);
   graph.input("loss_gradient", {1});
-  built.classes = add_loss(graph, model, pass, model.label_smoothing).classes;
+  built.classes = add_loss(graph, model, shape, model.label_smoothing, pass).classes;
   graph = with_precision(completed(std::move(graph), model), precision);
   const Value upstream = graph.find("loss_gradient");
   built.loss = graph.find("loss");
@@ -138,7 +175,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
 
 Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision, int64_t* classes) {
   Graph graph;
-  const Loss loss = add_loss(graph, model, add_inputs(graph, model, shape), 0);
+  const Loss loss = add_loss(graph, model, shape, 0, add_inputs(graph, model, shape));
   if (classes != nullptr) *classes = loss.classes;
   return in_chunks(with_precision(completed(std::move(graph), model), precision), precision);
 }

@@ -28,11 +28,19 @@ struct TrainingGraph {
 ///
 /// the cross-entropy of rewards beta (log p - r) [B / 2, 2] and "targets" i32 [B / 2], of 0, or -100 for no pair.
 ///
+/// Of a model without a head that has a `similarity` it is that of in-batch negatives (van den Oord et al. 2018,
+/// "InfoNCE"; sentence-transformers' MultipleNegativesRankingLoss): its B rows are n queries, n texts that are similar
+/// to them, and as many of each other kind. With v the vectors of length 1 of rows' hidden states, weighed by "pooling"
+/// [B, T], the logits are [n, B - n]: scale v[query] . v[text] + "apart" [n, B - n], and "targets" i32 [n] the places
+/// of texts.
+///
 /// Inputs: those of add_inputs(), "targets" i32 (the logits' shape without its last dimension; of an answer [B, 2]),
 /// "seed" i32 [2], "loss_gradient" [1]: what this batch's mean counts for in the loss that is differentiated (1 if it
 /// is all of it).
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations = false,
                                        const MixedPrecision& precision = {});
+/// A model without a head (without_head()) as one that learns which texts are similar. Throws Error for another.
+Model that_learns_similarity(Model model, const Similarity& similarity);
 /// Output "loss" [1], without dropout and label smoothing. Inputs: those of add_inputs(), and "targets".
 /// `classes`: gets the number that targets lie below.
 Graph build_evaluation(const Model& model, const BatchShape& shape, const MixedPrecision& precision = {},

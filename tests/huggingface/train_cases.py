@@ -77,6 +77,23 @@ def preference_loss(model, reference, batch, settings):
     return -((1 - wrong) * F.logsigmoid(margin) + wrong * F.logsigmoid(-margin)).sum()
 
 
+def similarity_loss(model, batch, settings):
+    """van den Oord et al. 2018, equation 4, with cosines times a scale, summed over queries. Texts are the means of
+    last hidden states; those that are similar as well do not count."""
+    queries, mask = len(batch["targets"]), batch["mask"][..., None]
+    with precision(torch.float64):
+        hidden = model.base_model(input_ids=batch["ids"], attention_mask=batch["mask"]).last_hidden_state
+    vectors = F.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1)
+    logits = settings["similarity_scale"] * vectors[:queries] @ vectors[queries:].T
+    texts = [tuple(row[: length.item()].tolist()) for row, length in zip(batch["ids"], batch["mask"].sum(-1))]
+    for i, row in enumerate(logits):
+        for j in range(len(row)):
+            similar = texts[queries + j] in (texts[i], texts[queries + i]) or (j < queries and texts[j] == texts[i])
+            if batch["targets"][j % queries] < 0 or (similar and i != j):
+                logits[i, j] = -torch.inf
+    return F.cross_entropy(logits, batch["targets"], reduction="sum")
+
+
 def losses_of(folder, name, settings):
     """The mean loss over all targets of an iteration's batches, before each update."""
     base = folder / "fixtures" / settings["base"]
@@ -104,6 +121,9 @@ def losses_of(folder, name, settings):
         for batch in micro:
             if settings.get("beta", 0) > 0:
                 loss = loss + preference_loss(model, reference, batch, settings) / targets
+                continue
+            if "similarity_scale" in settings:
+                loss = loss + similarity_loss(model, batch, settings) / targets
                 continue
             with precision(torch.float64):
                 logits = model(**{names[key]: value for key, value in batch.items() if key in names}).logits

@@ -34,12 +34,14 @@ struct TrainFlags {
   int64_t batch_tokens = 4096;  ///< positions of a micro-batch of pairs, on the longer side, or of texts
   int64_t context = 0;          ///< T, positions of a sequence; 0: the model's
   double mask_share = 0.15;     ///< of the words, which are masked
-  double beta = 0.1;            ///< of preferences
-  int64_t stride = -1;          ///< tokens that windows of a text share; -1: as usual
-  bool skip_long = false;       ///< leave out pairs with an empty side, or one of more positions than `context`
-  std::string dtype = "f32";    ///< --precision
-  std::string lora;             ///< see lora_flag(); empty: all parameters are trained
-  std::string weights;          ///< type of frozen ones; empty: --precision's or that of the files
+  double similarity_scale = Similarity().scale;
+  std::string pooling;        ///< of similar texts; "": as the model's files say
+  double beta = 0.1;          ///< of preferences
+  int64_t stride = -1;        ///< tokens that windows of a text share; -1: as usual
+  bool skip_long = false;     ///< leave out pairs with an empty side, or one of more positions than `context`
+  std::string dtype = "f32";  ///< --precision
+  std::string lora;           ///< see lora_flag(); empty: all parameters are trained
+  std::string weights;        ///< type of frozen ones; empty: --precision's or that of the files
   double dropout = -1;
   double validation_fraction = 0.1;
   int64_t evaluate_every = 250, evaluation_batches = 20, checkpoint_every = 250;

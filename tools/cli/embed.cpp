@@ -67,8 +67,9 @@ void embed(const EmbedFlags& flags) {
   if (tower && !flags.pooling.empty())
     throw UsageError(fmt::format("--pooling: {} makes vectors in its own way", flags.model));
   const EmbeddingRecipe recipe =
-      tower ? EmbeddingRecipe{.query_prefix = flags.query_prefix.value_or(""), .text_prefix = flags.prefix.value_or("")}
-            : recipe_of(flags, folder);
+      tower
+          ? EmbeddingRecipe{.query_prefix = flags.query_prefix.value_or(""), .text_prefix = flags.prefix.value_or("")}
+          : recipe_of(flags, adapter && has_model_json(adapter->folder(), "modules.json") ? adapter->folder() : folder);
   const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter.get())).tokenizer();
   int64_t most = model.context > 0 ? model.context : usual_positions;
   if (recipe.most_tokens > 0) most = std::min(most, recipe.most_tokens);

@@ -4,12 +4,19 @@
 
 #include "models/adapters/adapter_head.h"
 #include "models/families/config_keys.h"
+#include "models/families/encoder_head.h"
 #include "models/families/registry.h"
 #include "runtime/check.h"
 
 namespace vkformer {
 
 nlohmann::json keys_of_head(const JsonObject& config, const JobHead& head) {
+  if (head.architecture[0] == 0) {  // which only encoders have a name for
+    const std::string type = require_string(config, "model_type");
+    const bool encoder = std::ranges::count(encoder_classes, type, [](const auto& family) { return family.first; }) > 0;
+    if (!encoder) return nlohmann::json::object();
+    return {{"architectures", {name_of_head(type, EncoderHead::none)}}};
+  }
   nlohmann::json keys = {{"architectures", {architecture_with_head(config, head.architecture)}}};
   if (config.has("problem_type")) keys["problem_type"] = "single_label_classification";
   if (!head.classes.empty()) keys["num_labels"] = head.classes.size();
@@ -31,7 +38,7 @@ bool is_for(const JsonObject& config, const JobHead& head) {
 }  // namespace
 
 void begin_head_anew(Model& model, const JobHead& head, const JsonObject& from) {
-  if (is_for(from, head)) return;
+  if (head.architecture[0] == 0 || is_for(from, head)) return;
   for (ParameterSpec& parameter : model.parameters) {
     const auto named_by = [&](const char* part) { return parameter.name.find(part) != std::string::npos; };
     parameter.anew = std::ranges::any_of(head.own, named_by);

@@ -24,11 +24,11 @@ struct EncoderText {
 std::vector<std::string> classes_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint);
 
 struct JobHead {
-  const char* architecture;          ///< see architecture_with_head()
-  std::vector<std::string> classes;  ///< their names; none: the vocabulary's tokens
+  const char* architecture;               ///< see architecture_with_head(); empty: none
+  std::vector<std::string> classes = {};  ///< their names; none: the vocabulary's tokens
   /// Parts of the names of its parameters: where a folder was trained for something else, or other classes, `own` begin
   /// anew, and `shared` if it has none. A line says so when weights are loaded.
-  std::vector<const char*> own, shared;
+  std::vector<const char*> own = {}, shared = {};
   int64_t rows = 32;  ///< most of a batch where the flags have none: small data needs more than a few steps an epoch
 };
 

@@ -51,6 +51,16 @@ std::span<const JobKind> job_kinds() {
               .verb = "generate",
               .behind = "-p PROMPT",
               .make = preferences_job},
+      JobKind{.option = "--similar",
+              .type_name = "FILE",
+              .help =
+                  "texts that are to be near each other, .jsonl: query (or anchor), positive and, in all rows or none, "
+                  "negative, a text or a list; each text of a batch is compared with each query of it",
+              .roles = {"similar"},
+              .options = {"--batch", "--batch-tokens", "--pooling", "--similarity-scale"},
+              .verb = "embed",
+              .behind = "< LINES",
+              .make = similar_job},
       JobKind{.option = "--labels",
               .type_name = "FILE",
               .help = "rows to tell apart, .jsonl, .csv or .tsv: text (or sentence, or sentence1 and sentence2), label",

@@ -71,6 +71,8 @@ TrainJob prompts_job(TrainFlags& flags, const std::vector<RunFile>& files, const
 /// A causal model on pairs of texts, of which one is preferred. Sets the flags' context, batch and dropout where they
 /// have none.
 TrainJob preferences_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
+/// What makes vectors of texts on rows of similar ones. Sets the flags' context and batch where they have none.
+TrainJob similar_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// A classifier on rows of a text, or two, and its label. Sets the flags' context and batch where they have none.
 TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const std::filesystem::path& checkpoint);
 /// An encoder on lines of a text, some of whose tokens are masked. Sets the flags' context and batch where they have

@@ -183,6 +183,17 @@ void add_train_verb(CLI::App& app) {
                    "larger, the nearer they stay")
       ->check(between(1e-6, 1e6))
       ->capture_default_str();
+  command
+      ->add_option("--similarity-scale", flags->similarity_scale,
+                   "of similar texts: what cosines are multiplied by, 1 / temperature")
+      ->check(between(1e-3, 1e3))
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--pooling", flags->pooling,
+          "of similar texts: which states make a text's vector, where no files of the model say it (default: the "
+          "mean, of a decoder the last)")
+      ->check(CLI::IsMember({"mean", "first", "last"}));
   command->add_option("--clip,--grad-clip", s.clip, "largest gradient norm, 0: off")
       ->check(not_negative())
       ->capture_default_str();
@@ -237,7 +248,7 @@ void add_train_verb(CLI::App& app) {
       ->add_option("--keep-best", flags->keep_best,
                    "keep the model of the best evaluation in RUN/best: by loss or a score of its kind of files")
       ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "margin", "macro_f1", "entity_f1", "f1",
-                             "masked_accuracy", "word_accuracy"}));
+                             "masked_accuracy", "word_accuracy", "mrr", "accuracy_at_1"}));
   command
       ->add_option("--early-stopping", flags->early_stopping,
                    "end after so many evaluations without a better one (by --keep-best, else by loss)")
@@ -258,7 +269,7 @@ void add_train_verb(CLI::App& app) {
       {"--valid", "--validation-fraction", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--apart",
        "--target-tokenizer", "--source-lang", "--target-lang", "--bytes", "--skip-long", "--mask-share", "--stride"});
   for (const JobKind& kind : job_kinds()) put_below(*command, "Files", {kind.option});
-  put_below(*command, "The model", {"--set", "--from", "--lora", "--weights", "--dropout"});
+  put_below(*command, "The model", {"--set", "--from", "--lora", "--weights", "--dropout", "--pooling"});
   put_below(*command, "The run", {"--out", "--resume", "--plan", "--seed"});
   put_below(*command, "How long", {"--iterations", "--epochs", "--minutes", "--early-stopping"});
   put_below(*command, "Batches and memory",
@@ -266,7 +277,7 @@ void add_train_verb(CLI::App& app) {
              "--offload-optimizer", "--precision"});
   put_below(*command, "Learning",
             {"--learning-rate", "--schedule", "--min-learning-rate", "--warmup", "--weight-decay", "--clip",
-             "--label-smoothing", "--beta", "--beta1", "--beta2"});
+             "--label-smoothing", "--beta", "--similarity-scale", "--beta1", "--beta2"});
   put_below(*command, "Evaluations and what is kept",
             {"--evaluate-every", "--evaluation-batches", "--no-last-evaluation", "--score-lines", "--checkpoint-every",
              "--keep", "--keep-best", "--average", "--average-best", "--moving-average"});
