@@ -127,10 +127,11 @@ enum class Task : uint8_t {
   seq2seq,   ///< as `masked`, of the decoder, whose ids are the targets one position back
   classify,  ///< targets [B], one class a sequence
   answer,    ///< logits [B, T, 2], targets [B, 2]: the positions of an answer's first and last token
-  score,  ///< nothing: each of the logits [B, classes] has a sigmoid of its own (cross-encoders, several labels a text)
-  states,  ///< nothing: there is no head, and its logits are the hidden states
-  vector,  ///< nothing: logits [B, E] are one vector of each text or picture
-  match,   ///< nothing: logits [B, B] are the cosines of each picture with each text
+  score,     ///< each of the logits [B, classes] has a sigmoid of its own (cross-encoders, several labels a text)
+  number,    ///< logits [B, 1] are numbers (regression)
+  states,    ///< nothing: there is no head, and its logits are the hidden states
+  vector,    ///< nothing: logits [B, E] are one vector of each text or picture
+  match,     ///< nothing: logits [B, B] are the cosines of each picture with each text
 };
 
 /// How a model learns which texts are similar (see training_graph.h).

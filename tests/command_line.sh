@@ -6,7 +6,7 @@ parts_folder=$(realpath "$(dirname "$0")/command_line")
 # shellcheck source=tests/command_line/common.sh
 source "$parts_folder/common.sh" "$1"
 shift
-(($#)) || set -- usage profile pipelines conform models data pairs labels evaluate masked tags answers embeddings pictures permuted spans generation chat preferences similar download seeing serve serve_apis serve_speech rerank runs processes lora gguf speech pages
+(($#)) || set -- usage profile pipelines conform models data pairs labels numbers evaluate masked tags answers embeddings pictures permuted spans generation chat preferences similar download seeing serve serve_apis serve_speech rerank runs processes lora gguf speech pages
 
 # What the parts find in their folders.
 for part; do

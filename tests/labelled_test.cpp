@@ -93,7 +93,7 @@ TEST_CASE("files that are no labelled rows are refused by file and line", "[labe
              ContainsSubstring("x.jsonl:2: \"label\" is missing"));
   CHECK_THAT(refusal_of("x.jsonl", "{\"text\": \"a\", \"label\": 1}\n{\"label\": 1}\n"),
              ContainsSubstring("x.jsonl:2: \"text\" is missing"));
-  CHECK_THAT(refusal_of("x.jsonl", "{\"text\": \"a\", \"label\": 1.5}\n"),
+  CHECK_THAT(refusal_of("x.jsonl", "{\"text\": \"a\", \"label\": true}\n"),
              ContainsSubstring("x.jsonl:1: \"label\" must"));
   CHECK_THAT(refusal_of("x.jsonl", "{\"text\": \"a\", \"label\": \"\"}\n"),
              ContainsSubstring("x.jsonl:1: the label is empty"));

@@ -33,12 +33,15 @@ struct Training {
   double label_smoothing = 0;
   double beta = 0;  ///< of preferences
   std::optional<Similarity> similarity = {};
+  bool several = false;  ///< labels of a text may hold
   std::unique_ptr<TrainingData> data;
 
   std::filesystem::path folder() const { return fixtures.parent_path() / "trainings"; }
   std::filesystem::path adapter() const { return folder() / (name + ".adapter"); }
   Model model() const {
-    Model model = load_model(fixtures / base);
+    nlohmann::json changes = nlohmann::json::object();
+    if (several) changes["problem_type"] = "multi_label_classification";
+    Model model = load_model(fixtures / base, changes);
     model.label_smoothing = label_smoothing;
     model.preference_beta = beta;
     return similarity ? that_learns_similarity(without_head(std::move(model)), *similarity) : model;
@@ -184,6 +187,37 @@ Training similarity() {
                                     .inputs = {}})};
 }
 
+/// BERT learns which of three ids a text has, and one of the labels in part.
+Training several_labels() {
+  TextData::Split rows;
+  for (int64_t i = 0; i < 96; ++i) {
+    std::vector<int32_t> ids = sentence(i, 1 + i * 5 % 19);
+    std::vector<float> wanted(3, 0);
+    for (const int32_t id : ids) wanted[static_cast<size_t>(id % 3)] += 0.25F;
+    for (float& one : wanted) one = std::min(one, 1.0F);
+    rows.wanted.push_back(wanted);
+    rows.targets.push_back({0, 0, 0});
+    rows.texts.segments.emplace_back(ids.size(), 0);
+    rows.texts.ids.push_back(std::move(ids));
+  }
+  return {
+      .name = "bert_several",
+      .base = "bert_cls",
+      .settings = {.accumulate = 2,
+                   .iterations = 20,
+                   .learning_rate = 1e-3,
+                   .min_learning_rate = 0,
+                   .schedule = Schedule::linear,
+                   .warmup = 2,
+                   .beta2 = 0.999,
+                   .weight_decay = 0.01},
+      .several = true,
+      .data = std::make_unique<TextData>(
+          std::move(rows), TextData::Split(),
+          TextData::Settings{
+              .batches = {.positions = 96, .most_rows = 12, .most_shapes = 4, .seed = 3}, .inputs = {}, .targets = 3})};
+}
+
 std::vector<Training> all_trainings() {
   std::vector<Training> trainings;
   trainings.push_back(fine_tuning());
@@ -192,6 +226,7 @@ std::vector<Training> all_trainings() {
   trainings.push_back(adapter_training("gpt2"));
   trainings.push_back(preferences());
   trainings.push_back(similarity());
+  trainings.push_back(several_labels());
   return trainings;
 }
 
@@ -255,6 +290,12 @@ TEST_CASE("the batches of recorded trainings are written", "[.record]") {
         tensors.push_back(
             TensorSource::of(tensor_name(static_cast<int64_t>(i), training.settings.accumulate, name), shape, values));
       }
+    for (size_t i = 0; i < batches.size(); ++i)
+      for (const auto& [name, values] : batches[i].floats)
+        if (name == "wanted")
+          tensors.push_back(TensorSource::of(tensor_name(static_cast<int64_t>(i), training.settings.accumulate, name),
+                                             {batches[i].shape.rows, std::ssize(values) / batches[i].shape.rows},
+                                             values));
     const TrainSettings& s = training.settings;
     write_safetensors(training.folder() / (training.name + ".batches.safetensors"), tensors);
     nlohmann::json settings = {{"base", training.base},

@@ -293,7 +293,9 @@ nlohmann::json task_type(const Model& model) {
   switch (model.task) {
     case Task::causal: return "CAUSAL_LM";
     case Task::seq2seq: return "SEQ_2_SEQ_LM";
-    case Task::classify: return "SEQ_CLS";
+    case Task::classify:
+    case Task::score:
+    case Task::number: return "SEQ_CLS";
     case Task::tag: return "TOKEN_CLS";
     case Task::answer: return "QUESTION_ANS";
     case Task::states: return "FEATURE_EXTRACTION";

@@ -38,7 +38,10 @@ Program& BatchLogits::program(const BatchShape& shape, bool likeliest) {
 
 Feed inputs_of(const Model& model, const DataBatch& batch) {
   Feed feed = batch.view().feed;
-  std::erase_if(feed, [](const auto& input) { return input.first == "targets"; });
+  // What only losses read.
+  std::erase_if(feed, [](const auto& input) {
+    return input.first == "targets" || input.first == "wanted" || input.first == "shares";
+  });
   check_feed(model, batch.shape, feed);
   return feed;
 }

@@ -6,10 +6,13 @@ namespace vkformer {
 
 bool classifies(const Model& model) { return model.task == Task::classify || model.task == Task::score; }
 
+bool gives_numbers(const Model& model) { return model.task == Task::number; }
+
 Classifier::Classifier(Backend& backend, const Model& model, std::shared_ptr<Store> store,
                        std::shared_ptr<Workspace> workspace)
-    : scores_(model.task == Task::score), logits_(backend, model, std::move(store), std::move(workspace)) {
-  check(classifies(model), "this {} model gives no class of a text; train one with --labels", model.family);
+    : task_(model.task), logits_(backend, model, std::move(store), std::move(workspace)) {
+  check(classifies(model) || gives_numbers(model), "this {} model gives no class of a text; train one with --labels",
+        model.family);
 }
 
 std::vector<std::vector<float>> Classifier::logits_of(const DataBatch& batch) {
@@ -22,7 +25,8 @@ std::vector<std::vector<float>> Classifier::logits_of(const DataBatch& batch) {
 }
 
 std::vector<double> Classifier::probabilities_of(std::span<const float> logits) const {
-  return scores_ ? sigmoids_of(logits) : softmax_of(logits);
+  if (task_ == Task::number) return {logits.begin(), logits.end()};
+  return task_ == Task::score ? sigmoids_of(logits) : softmax_of(logits);
 }
 
 std::vector<std::vector<double>> Classifier::probabilities(const DataBatch& batch) {

@@ -10,21 +10,24 @@ namespace vkformer {
 
 /// Whether a model gives classes of whole texts: the likeliest of several, or how far each holds.
 bool classifies(const Model& model);
+/// Whether it gives a number of each text (regression).
+bool gives_numbers(const Model& model);
 
 class Classifier {
  public:
-  /// See BatchLogits. Throws Error for a model that is no classifier of whole texts.
+  /// See BatchLogits. Throws Error for a model that gives neither classes nor
+  /// numbers of whole texts.
   Classifier(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace);
 
   /// Of each class for each row of a batch, see BatchLogits::of().
   std::vector<std::vector<float>> logits_of(const DataBatch& batch);
-  /// The probability of each class by the logits of a row.
+  /// The probability of each class by the logits of a row, or its number as it is.
   std::vector<double> probabilities_of(std::span<const float> logits) const;
   std::vector<std::vector<double>> probabilities(const DataBatch& batch);
   const BatchLogits& logits() const { return logits_; }
 
  private:
-  bool scores_;  ///< each class has a probability of its own: they do not sum up to 1
+  Task task_;
   BatchLogits logits_;
 };
 

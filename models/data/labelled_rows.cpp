@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -45,12 +46,19 @@ TextColumns text_columns(const std::string& place, const std::function<bool(cons
   return {"sentence1", has("sentence2") ? "sentence2" : ""};
 }
 
-std::string label_of(const JsonObject& object) {
-  check(object.has(label_column), "{}: \"{}\" is missing; every row needs one", object.name(), label_column);
-  const nlohmann::json& label = object.value()[label_column];
-  check(label.is_string() || label.is_number_integer(), "{}: \"{}\" must be a string or an integer, and is {}",
-        object.name(), label_column, printable(label.dump()));
-  return label.is_string() ? label.get<std::string>() : label.dump();
+void take_labels(const JsonObject& object, LabelledRow& row, bool& lists) {
+  const char* key = object.has("labels") ? "labels" : label_column;
+  check(object.has(key), "{}: \"{}\" is missing; every row needs one", object.name(), label_column);
+  const nlohmann::json& label = object.value()[key];
+  const auto is_string = [](const nlohmann::json& one) { return one.is_string(); };
+  check(label.is_string() || label.is_number() || (label.is_array() && std::ranges::all_of(label, is_string)),
+        "{}: \"{}\" must be a string, a number or a list of strings, and is {}", object.name(), key,
+        printable(label.dump(), 200));
+  lists = label.is_array();
+  if (lists)
+    row.labels = label.get<std::vector<std::string>>();
+  else
+    row.label = label.is_string() ? label.get<std::string>() : label.dump();
 }
 
 void add_json_lines(LabelledRows& result, const std::vector<std::string>& lines, ColumnChoice choose) {
@@ -60,7 +68,13 @@ void add_json_lines(LabelledRows& result, const std::vector<std::string>& lines,
     const JsonObject object = parse_json_line(lines[i], result.name, i + 1);
     if (!columns) columns = choose(object.name(), [&](const std::string& key) { return object.has(key); });
     const auto text = [&](const std::string& key) { return key.empty() ? "" : require_string(object, key); };
-    result.rows.push_back({text(columns->first), text(columns->second), label_of(object), i + 1});
+    LabelledRow row{.first = text(columns->first), .second = text(columns->second), .label = {}, .line = i + 1};
+    bool lists = false;
+    take_labels(object, row, lists);
+    if (result.rows.empty()) result.lists = lists;
+    check(lists == result.lists, "{}: its label is {} list, the rows before have {}", object.name(), lists ? "a" : "no",
+          lists ? "none" : "lists");
+    result.rows.push_back(std::move(row));
   }
   result.pairs = columns && !columns->second.empty();
 }
@@ -149,8 +163,15 @@ void add_table(LabelledRows& result, std::vector<Record> records, ColumnChoice c
     const auto take = [&](const std::string& column) {
       return column.empty() ? "" : record.fields[static_cast<size_t>(column_of(column))];
     };
-    result.rows.push_back({take(columns.first), take(columns.second), take(label_column), record.line});
+    result.rows.push_back({.first = take(columns.first),
+                           .second = take(columns.second),
+                           .label = take(label_column),
+                           .line = record.line});
   }
+}
+
+std::vector<std::string> labels_of(const LabelledRows& rows, const LabelledRow& row) {
+  return rows.lists ? row.labels : std::vector{row.label};
 }
 
 /// A label stands alone in a field of a line, in what is read here and in what classifiers print.
@@ -167,6 +188,13 @@ std::optional<int64_t> as_integer(const std::string& label) {
   return error == std::errc() && end == label.data() + label.size() ? std::optional(value) : std::nullopt;
 }
 
+std::optional<float> as_number(const std::string& label) {
+  float value = 0;
+  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
+  const bool whole = error == std::errc() && end == label.data() + label.size() && std::isfinite(value);
+  return whole ? std::optional(value) : std::nullopt;
+}
+
 LabelledRows read_rows(std::string_view content, const std::string& name, ColumnChoice choose) {
   LabelledRows result{.name = name, .pairs = false, .rows = {}};
   const std::string kind = std::filesystem::path(name).extension().generic_string();
@@ -180,7 +208,8 @@ LabelledRows read_rows(std::string_view content, const std::string& name, Column
   else
     add_json_lines(result, lines, choose);
   check(!result.rows.empty(), "{} has no rows", name);
-  for (const LabelledRow& row : result.rows) check_label(row.label, fmt::format("{}:{}", name, row.line));
+  for (const LabelledRow& row : result.rows)
+    for (const std::string& label : labels_of(result, row)) check_label(label, fmt::format("{}:{}", name, row.line));
   return result;
 }
 
@@ -192,6 +221,7 @@ LabelledRows read_labelled_rows(std::string_view content, const std::string& nam
 
 LabelledRows read_labelled_pictures(std::string_view content, const std::string& name) {
   LabelledRows rows = read_rows(content, name, picture_columns);
+  check(!rows.lists, "{}: several labels of a picture are not supported; give it one", name);
   for (LabelledRow& row : rows.rows) {
     const auto file = std::filesystem::path(name).parent_path() / row.first;
     check(!row.first.empty() && std::filesystem::is_regular_file(file), "{}:{}: there is no picture {}", name, row.line,
@@ -201,9 +231,27 @@ LabelledRows read_labelled_pictures(std::string_view content, const std::string&
   return rows;
 }
 
+std::vector<float> numbers_of_rows(const LabelledRows& rows) {
+  std::vector<float> numbers;
+  for (const LabelledRow& row : rows.rows) {
+    const auto number = as_number(row.label);
+    check(!rows.lists && number.has_value(), "{}:{}: the label {} is no number", rows.name, row.line,
+          rows.lists ? "list" : in_quotes(row.label));
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+bool have_numbers(const LabelledRows& rows) {
+  const auto is_number = [](const LabelledRow& row) { return as_number(row.label).has_value(); };
+  const auto is_integer = [](const LabelledRow& row) { return as_integer(row.label).has_value(); };
+  return !rows.lists && std::ranges::all_of(rows.rows, is_number) && !std::ranges::all_of(rows.rows, is_integer);
+}
+
 std::vector<std::string> label_names(const LabelledRows& rows) {
   std::vector<std::string> names;
-  for (const LabelledRow& row : rows.rows) names.push_back(row.label);
+  for (const LabelledRow& row : rows.rows) std::ranges::move(labels_of(rows, row), std::back_inserter(names));
+  check(!names.empty(), "{}: no row has a label", rows.name);
   const bool integers =
       std::ranges::all_of(names, [](const std::string& name) { return as_integer(name).has_value(); });
   const auto key = [&](const std::string& name) {
@@ -222,6 +270,17 @@ std::vector<int32_t> classes_of_rows(const LabelledRows& rows, const std::vector
   for (const LabelledRow& row : rows.rows)
     classes.push_back(places.of(row.label, "row has the label", fmt::format("{}:{}", rows.name, row.line)));
   return classes;
+}
+
+std::vector<std::vector<float>> sets_of_rows(const LabelledRows& rows, const std::vector<std::string>& names) {
+  const ClassPlaces places(names);
+  std::vector<std::vector<float>> sets;
+  for (const LabelledRow& row : rows.rows) {
+    std::vector<float>& set = sets.emplace_back(names.size(), 0.0F);
+    for (const std::string& label : labels_of(rows, row))
+      set[static_cast<size_t>(places.of(label, "row has the label", fmt::format("{}:{}", rows.name, row.line)))] = 1;
+  }
+  return sets;
 }
 
 }  // namespace vkformer

@@ -22,6 +22,13 @@ DataBatch TextData::assemble(const BatchShape& shape, LengthData::Split split, s
   for (size_t row = 0; row < examples.size(); ++row)
     std::ranges::copy(from.targets[examples[row]], targets.begin() + static_cast<int64_t>(row) * each);
   batch.inputs.emplace_back("targets", std::move(targets));
+  if (from.wanted.empty()) return batch;
+  std::vector<float> wanted(static_cast<size_t>(shape.rows * each), 0), shares(wanted.size(), 0);
+  const size_t counted = examples.size() * static_cast<size_t>(each);
+  std::fill_n(shares.begin(), counted, 1 / static_cast<float>(counted));
+  for (size_t row = 0; row < examples.size(); ++row)
+    std::ranges::copy(from.wanted[examples[row]], wanted.begin() + static_cast<int64_t>(row) * each);
+  batch.floats = {{"wanted", std::move(wanted)}, {"shares", std::move(shares)}};
   return batch;
 }
 

@@ -52,11 +52,16 @@ std::vector<std::string> classes_of(const JsonObject& config, size_t fewest) {
   return names;
 }
 
-bool scores_classes(const JsonObject& config, size_t classes) {
-  if (string_or(config, "problem_type", "") == "multi_label_classification") return true;
-  if (classes == 1 && !config.has("problem_type")) return true;
+Problem problem_of(const JsonObject& config, size_t classes) {
+  const std::string problem = string_or(config, "problem_type", "");
+  if (problem == "multi_label_classification" || (classes == 1 && problem.empty())) return Problem::each_class;
+  if (problem == "regression") {
+    check(classes == 1, "{}: problem_type 'regression' of {} numbers is not supported; of one it is", config.name(),
+          classes);
+    return Problem::number;
+  }
   check_problem(config);
-  return false;
+  return Problem::one_class;
 }
 
 void check_problem(const JsonObject& config) {

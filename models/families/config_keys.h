@@ -25,8 +25,14 @@ std::vector<std::string> require_layer_names(const JsonObject& config, const cha
 std::vector<std::string> classes_of(const JsonObject& config, size_t fewest);
 /// Throws Error for a problem_type whose loss is not a cross-entropy of classes.
 void check_problem(const JsonObject& config);
-/// Whether each class of a classifier of texts has a sigmoid of its own: where there is one alone, or several may hold.
-/// As pipelines of transformers have it. Throws Error for another problem_type.
-bool scores_classes(const JsonObject& config, size_t classes);
+/// What a classifier's logits mean.
+enum class Problem : uint8_t {
+  one_class,   ///< one of the classes holds: a softmax
+  each_class,  ///< each has a sigmoid of its own: there is one alone, or several may hold
+  number,      ///< the only one is a number (regression)
+};
+/// As problem_type says it or, where that is missing, pipelines of transformers have it. Throws Error for another, and
+/// for a number beside others.
+Problem problem_of(const JsonObject& config, size_t classes);
 
 }  // namespace vkformer

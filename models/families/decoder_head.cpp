@@ -45,7 +45,7 @@ Value class_logits(Graph& graph, const Pass& pass, Value hidden, const HeadClass
 }
 
 Task decoder_task(const std::optional<HeadClasses>& classes) {
-  return classes ? task_of(EncoderHead::sequence, classes->scores) : Task::causal;
+  return classes ? task_of(EncoderHead::sequence, classes->problem) : Task::causal;
 }
 
 }  // namespace vkformer

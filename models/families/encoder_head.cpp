@@ -48,16 +48,17 @@ EncoderHead head_of(const JsonObject& json, const std::string& family) {
 HeadClasses classes_of_head(const JsonObject& json, EncoderHead head) {
   HeadClasses classes;
   if (head == EncoderHead::sequence || head == EncoderHead::tokens) classes.names = classes_of(json, 1);
-  if (head == EncoderHead::sequence) classes.scores = scores_classes(json, classes.names.size());
+  if (head == EncoderHead::sequence) classes.problem = problem_of(json, classes.names.size());
   if (head == EncoderHead::answer)
     check(classes_of(json, 2).size() == 2, "{}: answers have 2 labels, their start and their end, not those of {}",
           json.name(), json.has("id2label") ? "id2label" : "num_labels");
   return classes;
 }
 
-Task task_of(EncoderHead head, bool scores) {
+Task task_of(EncoderHead head, Problem problem) {
   switch (head) {
-    case EncoderHead::sequence: return scores ? Task::score : Task::classify;
+    case EncoderHead::sequence:
+      return problem == Problem::number ? Task::number : problem == Problem::each_class ? Task::score : Task::classify;
     case EncoderHead::tokens: return Task::tag;
     case EncoderHead::answer: return Task::answer;
     case EncoderHead::none: return Task::states;
@@ -68,7 +69,9 @@ Task task_of(EncoderHead head, bool scores) {
 
 nlohmann::json class_keys(const HeadClasses& classes) {
   nlohmann::json json = nlohmann::json::object();
-  if (classes.scores && classes.names.size() > 1) json["problem_type"] = "multi_label_classification";
+  if (classes.problem == Problem::number) json["problem_type"] = "regression";
+  if (classes.problem == Problem::each_class && classes.names.size() > 1)
+    json["problem_type"] = "multi_label_classification";
   for (size_t i = 0; i < classes.names.size(); ++i) {
     json["id2label"][std::to_string(i)] = classes.names[i];
     json["label2id"][classes.names[i]] = i;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "models/families/config_keys.h"
 #include "models/model.h"
 #include "runtime/files/json_file.h"
 
@@ -39,11 +40,11 @@ EncoderHead head_of(const JsonObject& json, const std::string& family);
 /// What a classifier tells apart.
 struct HeadClasses {
   std::vector<std::string> names = {};
-  bool scores = false;  ///< each class of a sequence has a sigmoid of its own
+  Problem problem = Problem::one_class;  ///< of a sequence
 };
 /// Throws Error naming file and key for what a head can't have.
 HeadClasses classes_of_head(const JsonObject& json, EncoderHead head);
-Task task_of(EncoderHead head, bool scores);
+Task task_of(EncoderHead head, Problem problem);
 /// The classes, and with model_type and architectures, as transformers loads them.
 nlohmann::json class_keys(const HeadClasses& classes);
 nlohmann::json head_keys(const std::string& family, EncoderHead head, const HeadClasses& classes);

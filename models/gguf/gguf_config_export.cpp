@@ -74,6 +74,7 @@ void add_biased_decoder(GgufPairs& pairs, const std::string& prefix, const json&
 void add_bert(GgufPairs& pairs, const std::string& prefix, const json& config) {
   check(config.value("problem_type", json()) != "multi_label_classification",
         "a GGUF file can't say that several labels of a text may hold");
+  check(config.value("problem_type", json()) != "regression", "a GGUF file can't say that a model gives numbers");
   pairs.add_boolean(prefix + "attention.causal", false);
   const bool classifies = config.value("architectures", json()) == json::array({"BertForSequenceClassification"});
   pairs.add_integer("tokenizer.ggml.token_type_count", integer_in(config, "type_vocab_size"));

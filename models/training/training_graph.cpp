@@ -63,6 +63,7 @@ constexpr const char* length_one = "similarity.length_one";
 Loss add_similarity_loss(Graph& graph, const Model& model, const BatchShape& shape, const Pass& pass,
                          double label_smoothing) {
   const Value hidden = add_logits(graph, model, pass);
+  const Graph::Scope scope(graph, loss_scope);
   const int64_t rows = shape.rows, width = graph.shape(hidden).columns(), queries = rows / model.similarity->texts;
   check(queries * model.similarity->texts == rows, "a batch of {} rows has not {} for each query", rows,
         model.similarity->texts);
@@ -78,12 +79,33 @@ Loss add_similarity_loss(Graph& graph, const Model& model, const BatchShape& sha
   return {loss, rows - queries};
 }
 
+Loss add_number_loss(Graph& graph, const Model& model, const Pass& pass) {
+  const Value logits = add_logits(graph, model, pass);
+  const Graph::Scope scope(graph, loss_scope);
+  const Shape shape = graph.shape(logits);
+  const int64_t count = shape.elements();
+  const Value z = reshape(graph, logits, {count, 1}), wanted = graph.input("wanted", shape),
+              shares = graph.input("shares", shape), targets = graph.input("targets", {count}, DType::i32);
+  // The sum of what `shares` weighs.
+  const auto sum_of = [&](Value weights, Value x) {
+    return reshape(graph, matmul(graph, reshape(graph, weights, {1, count}), x), {1});
+  };
+  Value loss;
+  if (model.task == Task::number) {
+    const Value apart = add(graph, z, scale(graph, reshape(graph, wanted, {count, 1}), -1));
+    loss = sum_of(shares, multiply(graph, apart, apart));
+  } else {
+    // The mean of log(1 + exp z) is the cross-entropy of logits 0 and z where the first is right.
+    const Value softplus = cross_entropy(graph, join_columns(graph, {{scale(graph, z, 0)}, {z}}), targets);
+    loss = add(graph, softplus, scale(graph, sum_of(multiply(graph, shares, wanted), z), -1));
+  }
+  graph.mark_output(loss, "loss");
+  return {loss, 1};
+}
+
 Loss add_loss(Graph& graph, const Model& model, const BatchShape& shape, double label_smoothing, Pass pass) {
+  if (model.task == Task::score || model.task == Task::number) return add_number_loss(graph, model, pass);
   if (model.similarity) return add_similarity_loss(graph, model, shape, pass, label_smoothing);
-  check(model.task != Task::score,
-        "this {} model tells how far each of its labels holds, which is not trained; train --labels makes a classifier "
-        "of it",
-        model.family);
   check(model.task != Task::states,
         "this {} model has no head, so no loss; train --labels, --tags, --answers and --masked give it one, --similar "
         "needs none",

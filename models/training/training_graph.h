@@ -34,6 +34,10 @@ struct TrainingGraph {
 /// [B, T], the logits are [n, B - n]: scale v[query] . v[text] + "apart" [n, B - n], and "targets" i32 [n] the places
 /// of texts.
 ///
+/// Of a model whose logits z are sigmoids' (Task::score) it is their binary cross-entropy with "wanted" w of their
+/// shape, from 0 to 1, the mean of log(1 + exp z) - w z, of a model of numbers (Task::number) the mean of (z - w)^2.
+/// "shares" of their shape is 1 / the number of those that count and 0 for others, "targets" i32, flat, 0 and -100.
+///
 /// Inputs: those of add_inputs(), "targets" i32 (the logits' shape without its last dimension; of an answer [B, 2]),
 /// "seed" i32 [2], "loss_gradient" [1]: what this batch's mean counts for in the loss that is differentiated (1 if it
 /// is all of it).

@@ -21,6 +21,7 @@ namespace {
 
 /// Of a product; a weight is rounded before it gets rows, which are fewer bytes to move then.
 bool is_operand(const Node& node, size_t input) {
+  if (node.scope == loss_scope) return false;
   return (is_matmul(node) && input < 2) || (is_resize_rows(node) && node.in(0).rank() == 2);
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/graph.h"
@@ -17,6 +18,9 @@ struct MixedPrecision {
   bool whole_rows = false;      ///< rows of logits are whole vectors, see with_whole_rows()
   int64_t most_logits = 0;      ///< bytes of them at a time, see with_loss_in_chunks(); 0: all
 };
+
+/// What computes a loss of logits is in this scope, and stays f32.
+inline constexpr std::string_view loss_scope = "loss";
 
 /// Every product of f32 matrices gets operands rounded to `precision.products`, of 16 bits, and still sums in f32. To
 /// be applied before differentiate(): then the backward products are of that type, too, and the gradients of the f32

@@ -112,7 +112,7 @@ def losses_of(folder, name, settings):
     names = PAIR_INPUTS if config.is_encoder_decoder else INPUTS
     losses = []
     for step in range(1, settings["steps"] + 1):
-        micro = [{key.split(".")[2]: value.long() for key, value in batches.items() if key.startswith(f"{step}.{i}.")}
+        micro = [{key.split(".")[2]: value if value.is_floating_point() else value.long() for key, value in batches.items() if key.startswith(f"{step}.{i}.")}
                  for i in range(settings["accumulate"])]
         targets = sum((batch["targets"] >= 0).sum() for batch in micro)
         loss = 0
@@ -127,6 +127,11 @@ def losses_of(folder, name, settings):
                 continue
             with precision(torch.float64):
                 logits = model(**{names[key]: value for key, value in batch.items() if key in names}).logits
+            if "wanted" in batch:  # several labels of a text may hold: transformers' BCEWithLogitsLoss
+                counts = (batch["targets"] >= 0).view(logits.shape)
+                loss = loss + F.binary_cross_entropy_with_logits(logits, batch["wanted"].double(), counts.double(),
+                                                                 reduction="sum") / targets
+                continue
             loss = loss + F.cross_entropy(logits.flatten(0, -2), batch["targets"].flatten(), reduction="sum",
                                           label_smoothing=settings["label_smoothing"]) / targets
         adamw.zero_grad()

@@ -66,6 +66,14 @@ void print_classes(const ClassifyFlags& flags, const char* kind, const std::stri
   print("{}\n", json.dump());
 }
 
+namespace {
+
+void print_number(const std::string& text, float number, bool as_json) {
+  as_json ? print("{}\n", nlohmann::json{{"text", text}, {"number", number}}.dump()) : print("{:.6g}\n", number);
+}
+
+}  // namespace
+
 void classify(ClassifyFlags flags) {
   flags.candidates = trimmed(flags.candidates);
   const auto folder = resolve_model_folder(flags.model);
@@ -73,14 +81,17 @@ void classify(ClassifyFlags flags) {
   const auto adapter = open_adapter(flags.adapter, folder);
   const Model model = model_to_generate(folder, flags.dtype, adapter.get());
   check_reads_lines(model, flags.model, "classify", !model.sees());
-  check(classifies(model), "{} is a {} model that gives no class of a text; train one with --labels", flags.model,
-        model.family);
+  check(classifies(model) || gives_numbers(model),
+        "{} is a {} model that gives no class of a text; train one with --labels", flags.model, model.family);
   const JsonObject config = JsonObject::make(*model.config, flags.model);
   const std::vector<std::string> names = classes_of(config, 1);
   check(!flags.query || names.size() == 1, "{} has {} classes; --query is for rerankers, which have one", flags.model,
         names.size());
   const Relevance relevance = flags.query ? relevance_of(config) : Relevance::sigmoid;
   const bool claims = !flags.candidates.empty();
+  if (gives_numbers(model) && (flags.query || claims || flags.several))
+    throw UsageError(
+        fmt::format("{} gives a number of each text; leave out --query, --candidates and --multi-label", flags.model));
   const EntailmentClasses entailment = claims ? EntailmentClasses::of(names, flags.model) : EntailmentClasses();
   const Tokenizer tokenizer = TokenizerFiles::load(tokenizer_folder(folder, adapter.get())).tokenizer();
   const int64_t most = model.context > 0 ? model.context : usual_positions;
@@ -120,6 +131,10 @@ void classify(ClassifyFlags flags) {
     }
     for (size_t i = 0; i < piece.lines.size(); ++i) {
       const auto rows = std::span(logits).subspan(i * each, each);
+      if (gives_numbers(model)) {
+        print_number(piece.lines[i], rows.front().front(), flags.common.json);
+        continue;
+      }
       const auto shares =
           claims ? candidate_shares(rows, entailment, flags.several) : classifier.probabilities_of(rows.front());
       print_classes(flags, "text", piece.lines[i], shares, claims ? flags.candidates : names);

@@ -18,7 +18,12 @@ nlohmann::json keys_of_head(const JsonObject& config, const JobHead& head) {
     return {{"architectures", {name_of_head(type, EncoderHead::none)}}};
   }
   nlohmann::json keys = {{"architectures", {architecture_with_head(config, head.architecture)}}};
-  if (config.has("problem_type")) keys["problem_type"] = "single_label_classification";
+  if (head.problem == Problem::number)
+    keys["problem_type"] = "regression";
+  else if (head.problem == Problem::each_class)  // which one class says by itself
+    keys["problem_type"] = head.classes.size() > 1 ? nlohmann::json("multi_label_classification") : nlohmann::json();
+  else if (config.has("problem_type"))
+    keys["problem_type"] = "single_label_classification";
   if (!head.classes.empty()) keys["num_labels"] = head.classes.size();
   for (size_t i = 0; i < head.classes.size(); ++i) {
     keys["id2label"][std::to_string(i)] = head.classes[i];
@@ -32,7 +37,7 @@ namespace {
 bool is_for(const JsonObject& config, const JobHead& head) {
   const nlohmann::json architecture = {architecture_with_head(config, head.architecture)};
   return config.has("architectures") && config.value()["architectures"] == architecture &&
-         (head.classes.empty() || classes_of(config, 1) == head.classes);
+         (head.classes.empty() || classes_of(config, 1) == head.classes);  // what they mean may change
 }
 
 }  // namespace
@@ -46,10 +51,14 @@ void begin_head_anew(Model& model, const JobHead& head, const JsonObject& from) 
   }
 }
 
-std::vector<std::string> classes_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
-  if (has_config(flags, checkpoint)) return classes_of(JsonObject::load(checkpoint / "config.json"), 2);
+JsonObject config_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
+  if (has_config(flags, checkpoint)) return JsonObject::load(checkpoint / "config.json");
   const AdapterFiles adapter(checkpoint);
-  return classes_of(JsonObject::make(*load_model(flags.from, &adapter).config, checkpoint.generic_string()), 2);
+  return JsonObject::make(*load_model(flags.from, &adapter).config, checkpoint.generic_string());
+}
+
+std::vector<std::string> classes_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
+  return classes_of(config_of_run(flags, checkpoint), 1);
 }
 
 EncoderText EncoderText::load(const TrainFlags& flags, const std::filesystem::path& checkpoint, const char* option) {

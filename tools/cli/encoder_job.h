@@ -2,6 +2,7 @@
 // What jobs that put a head on an encoder have in common.
 
 #include "models/data/text_data.h"
+#include "models/families/config_keys.h"
 #include "tools/cli/tokenizer_files.h"
 #include "tools/cli/train_job.h"
 
@@ -20,12 +21,15 @@ struct EncoderText {
   explicit EncoderText(TokenizerFiles from, const JsonObject* config = nullptr);
 };
 
+/// The config of a run's model with its head, by its checkpoint.
+JsonObject config_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint);
 /// The names of the classes that a run tells apart, by its checkpoint.
 std::vector<std::string> classes_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint);
 
 struct JobHead {
   const char* architecture;               ///< see architecture_with_head(); empty: none
   std::vector<std::string> classes = {};  ///< their names; none: the vocabulary's tokens
+  Problem problem = Problem::one_class;   ///< of classes of texts
   /// Parts of the names of its parameters: where a folder was trained for something else, or other classes, `own` begin
   /// anew, and `shared` if it has none. A line says so when weights are loaded.
   std::vector<const char*> own = {}, shared = {};

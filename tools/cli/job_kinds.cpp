@@ -63,9 +63,11 @@ std::span<const JobKind> job_kinds() {
               .make = similar_job},
       JobKind{.option = "--labels",
               .type_name = "FILE",
-              .help = "rows to tell apart, .jsonl, .csv or .tsv: text (or sentence, or sentence1 and sentence2), label",
+              .help =
+                  "rows to tell apart, .jsonl, .csv or .tsv: text (or sentence, or sentence1 and sentence2), label: a "
+                  "class, a number, or in .jsonl a list of classes",
               .roles = {"labels"},
-              .options = {"--batch", "--batch-tokens"},
+              .options = {"--batch", "--batch-tokens", "--label-kind"},
               .verb = "classify",
               .behind = "< LINES",
               .make = labels_job},
@@ -163,7 +165,7 @@ void check_trained_by(const char* option, bool trains, const Model& model) {
                        : model.task == Task::vector || model.task == Task::match ? "nothing here trains its vectors"
                        : model.sees()                                            ? "--pictures does"
                        : model.has_encoder()                                     ? "--pairs and --spans do"
-                       : !encoder && classifies(model) && model.family != "xlnet"
+                       : !encoder && (classifies(model) || gives_numbers(model)) && model.family != "xlnet"
                            ? "as its architectures has it, --labels does"
                        : model.task == Task::causal ? "--data and --prompts do"
                        : model.family == "xlnet"    ? "--permuted and --labels do"

@@ -22,7 +22,7 @@ struct JobKind {
   std::set<std::string> options;   ///< of those that not all kinds have
   const char* verb;                ///< that uses the model, and what follows that
   const char* behind;
-  Make* make;                      ///< `checkpoint`: of a run that is resumed, or empty
+  Make* make;  ///< `checkpoint`: of a run that is resumed, or empty
 
   /// The roles of so many files; none when it does not take so many.
   std::vector<std::string> roles_of(size_t count) const;

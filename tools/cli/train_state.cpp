@@ -104,7 +104,7 @@ void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState
 RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) {
   for (const char* option :
        {"--dropout", "--bytes", "--tokenizer", "--target-tokenizer", "--source-lang", "--target-lang", "--apart",
-        "--tokenizer-kind", "--vocabulary", "config", "--set", "--moving-average", "--lora", "--weights", "--pooling"})
+        "--tokenizer-kind", "--vocabulary", "config", "--set", "--moving-average", "--lora", "--weights", "--pooling", "--label-kind"})
     if (flags.given.contains(option))
       throw UsageError(fmt::format("{} can't change when a run is resumed; leave it out", option));
   const JsonObject json = JsonObject::load(checkpoint / "state.json");

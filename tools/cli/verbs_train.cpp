@@ -190,6 +190,12 @@ void add_train_verb(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option(
+          "--label-kind", flags->label_kind,
+          "what --labels are: one of some classes, several (of lists), a number (regression), or relevance, from 0 "
+          "to 1, of a pair of texts (rerankers) (default: as they look, or as the model of --from has it)")
+      ->check(CLI::IsMember({"one", "several", "number", "relevance"}));
+  command
+      ->add_option(
           "--pooling", flags->pooling,
           "of similar texts: which states make a text's vector, where no files of the model say it (default: the "
           "mean, of a decoder the last)")
@@ -248,7 +254,8 @@ void add_train_verb(CLI::App& app) {
       ->add_option("--keep-best", flags->keep_best,
                    "keep the model of the best evaluation in RUN/best: by loss or a score of its kind of files")
       ->check(CLI::IsMember({"loss", "bleu", "chrf", "exact_match", "accuracy", "margin", "macro_f1", "entity_f1", "f1",
-                             "masked_accuracy", "word_accuracy", "mrr", "accuracy_at_1"}));
+                             "masked_accuracy", "word_accuracy", "mrr", "accuracy_at_1", "micro_f1", "pearson",
+                             "spearman", "average_precision"}));
   command
       ->add_option("--early-stopping", flags->early_stopping,
                    "end after so many evaluations without a better one (by --keep-best, else by loss)")
@@ -264,10 +271,10 @@ void add_train_verb(CLI::App& app) {
       ->add_option("--moving-average", s.moving_average,
                    "write a moving average of the parameters with this decay, as 0.999, to RUN/average")
       ->check(between(0.0, 0.9999999));
-  put_below(
-      *command, "Files",
-      {"--valid", "--validation-fraction", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--apart",
-       "--target-tokenizer", "--source-lang", "--target-lang", "--bytes", "--skip-long", "--mask-share", "--stride"});
+  put_below(*command, "Files",
+            {"--valid", "--validation-fraction", "--tokenizer", "--tokenizer-kind", "--vocabulary", "--apart",
+             "--target-tokenizer", "--source-lang", "--target-lang", "--bytes", "--skip-long", "--mask-share",
+             "--stride", "--label-kind"});
   for (const JobKind& kind : job_kinds()) put_below(*command, "Files", {kind.option});
   put_below(*command, "The model", {"--set", "--from", "--lora", "--weights", "--dropout", "--pooling"});
   put_below(*command, "The run", {"--out", "--resume", "--plan", "--seed"});

@@ -182,7 +182,7 @@ std::vector<std::string> dropout_keys(const BertConfig& config) {
 
 Model make_bert(const BertConfig& config) {
   Model model{.family = config.family,
-              .task = task_of(config.head, config.classes.scores),
+              .task = task_of(config.head, config.classes.problem),
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,

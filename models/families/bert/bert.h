@@ -62,8 +62,8 @@ struct BertConfig {
   bool projects_embeddings() const { return embedding_size > 0; }
   int64_t embedding_width() const { return projects_embeddings() ? embedding_size : width; }
 
-  /// Throws Error naming file and key for values that can't be, and for what is not supported: other heads, regression,
-  /// use as a decoder, relative positions.
+  /// Throws Error naming file and key for values that can't be, and for what is not supported: other heads, regression
+  /// of several numbers, use as a decoder, relative positions.
   static BertConfig from_json(const JsonObject& config);
   /// What `transformers` loads.
   nlohmann::json to_json() const;

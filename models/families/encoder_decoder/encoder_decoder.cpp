@@ -265,7 +265,7 @@ Model make_encoder_decoder(const EncoderDecoderConfig& config) {
                                                   fairseq ? config.padding + 1 : 0);
                                }});
   if (config.classifier) {
-    model.task = task_of(EncoderHead::sequence, config.classifier->classes.scores);
+    model.task = task_of(EncoderHead::sequence, config.classifier->classes.problem);
     model.dropout_keys.emplace_back("classifier_dropout");
     model.hidden = [config](Graph& graph, const Pass& pass) { return read_twice(graph, config, pass); };
     model.head = [config](Graph& graph, const Pass& pass, Value hidden) {

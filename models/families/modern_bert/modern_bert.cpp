@@ -142,7 +142,7 @@ std::vector<ParameterSpec> parameters_of(const ModernBertConfig& c) {
 
 Model make_modern_bert(const ModernBertConfig& config) {
   Model model{.family = "modernbert",
-              .task = task_of(config.head, config.classes.scores),
+              .task = task_of(config.head, config.classes.problem),
               .parameters = parameters_of(config),
               .vocabulary = config.vocabulary,
               .context = config.context,

@@ -169,7 +169,7 @@ namespace {
 Task task_of(const VisionConfig& c) {
   if (c.head == Head::states) return Task::states;
   if (c.head == Head::vector) return Task::vector;
-  return c.classes.scores ? Task::score : Task::classify;
+  return vkformer::task_of(EncoderHead::sequence, c.classes.problem);
 }
 
 }  // namespace
