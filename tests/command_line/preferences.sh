@@ -32,7 +32,18 @@ refuse 1 "was made of other texts" "$vkformer" train --resume --out halves --ite
 refuse 1 "asked.jsonl:25: .*no \"rejected\"" bash -c "cat asked.jsonl >more.jsonl; echo '{\"chosen\": \"x\"}' >>more.jsonl
   mv more.jsonl asked.jsonl; '$vkformer' train --from model --preferences asked.jsonl --out new"
 head -n 24 asked.jsonl >whole.jsonl
-refuse 1 "evaluate has nothing to compare --preferences with" "$vkformer" evaluate straight --preferences whole.jsonl
+refuse 1 "name that folder with --reference" "$vkformer" evaluate straight --preferences whole.jsonl
+refuse 2 "--reference is for --preferences, not for --data" "$vkformer" evaluate model --data text.txt --reference model
+refuse 1 "is no model that this one was trained from" "$vkformer" evaluate straight --preferences whole.jsonl --reference "$fixtures/gpt2"
+accept "$vkformer" evaluate straight --preferences whole.jsonl --reference model --json
+same straight accuracy
+python3 - straight/metrics.jsonl out <<'PY' || fail "evaluate tells another margin: $(cat out)"
+import json, sys
+last = [json.loads(line) for line in open(sys.argv[1])][-1]
+assert abs(json.load(open("out"))["margin"] / last["margin"] - 1) < 1e-4
+PY
+accept "$vkformer" evaluate adapter --preferences alike.jsonl
+grep -q "prefers the chosen text in .* of 24 pairs" out || fail "an adapter is told beside no model: $(cat out)"
 refuse 2 "--preferences needs --from" "$vkformer" train lm.json --preferences whole.jsonl --tokenizer pieces --out new
 refuse 2 "--beta is for --preferences, not for --data" "$vkformer" train small.json --data text.txt --beta 0.2 --out new
 refuse 1 "as --pairs FILE.jsonl" "$vkformer" train --from "$fixtures/t5" --tokenizer pieces --preferences whole.jsonl --out new

@@ -283,7 +283,8 @@ struct TranscribeFlags {
 /// Of a model on files; what is not given is as in the run that trained it.
 struct EvaluateFlags {
   CommonFlags common;
-  std::string model, from;                                ///< from: an adapter's model; empty: the one it names
+  std::string model, from;  ///< from: an adapter's model; empty: the one it names
+  std::string reference;    ///< what preferences are told beside; empty: an adapter's model
   std::map<std::string, std::vector<std::string>> files;  ///< as TrainFlags has them
   std::string dtype = "f32";                              ///< of the weights
   int64_t context = 0, batch_tokens = 0;                  ///< 0: not given

@@ -80,6 +80,23 @@ std::vector<BatchShape> shapes_of(const TrainingData& data) {
   return shapes;
 }
 
+/// What the job's data needs of the model that a training began with.
+void begin_by(const std::filesystem::path& folder, const std::string& dtype, const TrainFlags& flags,
+              const TrainJob& job, Backend& backend) {
+  Model model = load_model(folder);
+  check(model.task == job.model->task && model.vocabulary == job.model->vocabulary,
+        "{} is no model that this one was trained from: its vocabulary is {}, not {}", folder.generic_string(),
+        model.vocabulary, job.model->vocabulary);
+  model.preference_beta = job.model->preference_beta;
+  store_weights_as(model, folder, dtype);
+  const Weights weights(model.parameters, folder);
+  TrainingPlan plan = plan_evaluation(model, flags.settings, shapes_of(*job.data), backend);
+  check_fits(plan, backend);
+  Trainer trainer(backend, std::move(plan));
+  load_weights(weights, trainer.store(), flags.common.quiet);
+  job.begin(backend, trainer);
+}
+
 std::string text_of(const nlohmann::json& row, const std::string& scores) {
   std::vector<std::string> parts;
   for (const auto& [key, format] :
@@ -98,10 +115,8 @@ void evaluate_model(const EvaluateFlags& given) {
   TrainFlags flags = training_flags(given, folder);
   const JobKind& kind = *kind_of_flags(flags);
   TrainJob job = kind.make(flags, files_to_evaluate(flags), folder);
-  check(!job.begin,
-        "evaluate has nothing to compare {} with: what a model prefers is told beside the one that its training began "
-        "with, in metrics.jsonl of a training with --valid",
-        kind.option);
+  if (!job.begin && !given.reference.empty())
+    throw UsageError(fmt::format("--reference is for --preferences, not for {}", kind.option));
   const std::filesystem::path model = flags.from.empty() ? folder : std::filesystem::path(flags.from);
   if (!flags.from.empty() && !given.given.contains("--dtype"))
     store_as_trained(flags, *job.model);
@@ -113,6 +128,13 @@ void evaluate_model(const EvaluateFlags& given) {
   const Weights weights(job.model->parameters, model);
 
   const auto backend = open_backend(flags.common);
+  if (job.begin) {
+    const std::string& reference = given.reference.empty() ? flags.from : given.reference;
+    check(
+        !reference.empty(),
+        "what a model prefers is told beside the one that its training began with; name that folder with --reference");
+    begin_by(resolve_model_folder(reference), given.dtype, flags, job, *backend);
+  }
   const auto plan_files = [&] { return plan_evaluation(*job.model, flags.settings, shapes_of(*job.data), *backend); };
   const HostWeights placed =
       fit_device(*job.model, *backend, [&](const Model&) { return plan_files().device_bytes(); });

@@ -31,6 +31,10 @@ void add_evaluate_verb(CLI::App& app) {
   command->add_option("model", flags->model, "run folder, RUN/best, model folder or adapter")->required();
   command->add_option("--from", flags->from, "an adapter's model, where it is not the folder that the adapter names")
       ->type_name("FOLDER");
+  command
+      ->add_option("--reference", flags->reference,
+                   "of preferences: the model that the training began with (default: an adapter's model)")
+      ->type_name("FOLDER");
   add_files(*command, flags->files);
   for (const JobKind& kind : job_kinds()) put_below(*command, "Files, of one kind", {kind.option});
   add_weight_dtype(*command, flags->dtype, "of the weights in the device's memory");
