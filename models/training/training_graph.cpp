@@ -1,9 +1,8 @@
 #include "models/training/training_graph.h"
 
-#include <cmath>
-
 #include "models/adapters/lora.h"
 #include "models/stored_weights.h"
+#include "models/training/losses.h"
 #include "models/training/training_batch.h"
 #include "runtime/autodiff.h"
 #include "runtime/check.h"
@@ -11,118 +10,13 @@
 #include "runtime/passes/whole_rows.h"
 #include "shaders/accumulate/accumulate.h"
 #include "shaders/adamw/adamw.h"
-#include "shaders/cross_entropy/cross_entropy.h"
-#include "shaders/elementwise/elementwise.h"
 #include "shaders/global_norm/global_norm.h"
 #include "shaders/join/join.h"
-#include "shaders/log_likelihood/log_likelihood.h"
-#include "shaders/matmul/matmul.h"
 #include "shaders/moving_average/moving_average.h"
-#include "shaders/reshape/reshape.h"
-#include "shaders/rms_norm/rms_norm.h"
-#include "shaders/slice/slice.h"
-#include "shaders/swap_axes/swap_axes.h"
 
 namespace vkformer {
 
 namespace {
-
-/// Elements `first` .. of a gradient, as a tensor. (Dead unless it is an output.)
-Value part(Graph& graph, Value gradient, int64_t first, const Shape& shape) {
-  const Value flat = reshape(graph, gradient, {1, graph.shape(gradient).elements()});
-  return reshape(graph, slice(graph, flat, first, shape.elements()), shape);
-}
-
-struct Loss {
-  Value loss;
-  int64_t classes;
-};
-
-Value add_log_likelihoods(Graph& graph, const Model& model, const Pass& pass) {
-  const Value logits = add_logits(graph, model, pass);
-  const Shape& shape = graph.shape(logits);
-  return log_likelihood(graph, logits, graph.input("labels", {shape[0], shape[1]}, DType::i32), ignored_target);
-}
-
-Loss add_preference_loss(Graph& graph, const Model& model, const Pass& pass, double label_smoothing) {
-  const Value likelihoods = add_log_likelihoods(graph, model, pass);
-  const int64_t rows = graph.shape(likelihoods).elements();
-  check(rows % 2 == 0, "a batch of {} rows is no batch of pairs", rows);
-  const Value reference = graph.input("reference", {rows});
-  const Value gained = add(graph, likelihoods, scale(graph, reference, -1));
-  const Value rewards = reshape(graph, scale(graph, gained, model.preference_beta), {rows / 2, 2});
-  const Value loss =
-      cross_entropy(graph, rewards, graph.input("targets", {rows / 2}, DType::i32), label_smoothing, ignored_target);
-  graph.mark_output(loss, "loss");
-  return {loss, 2};
-}
-
-/// What a vector of so many numbers has as gains of its root mean square's norm to get length 1.
-constexpr const char* length_one = "similarity.length_one";
-
-Loss add_similarity_loss(Graph& graph, const Model& model, const BatchShape& shape, const Pass& pass,
-                         double label_smoothing) {
-  const Value hidden = add_logits(graph, model, pass);
-  const Graph::Scope scope(graph, loss_scope);
-  const int64_t rows = shape.rows, width = graph.shape(hidden).columns(), queries = rows / model.similarity->texts;
-  check(queries * model.similarity->texts == rows, "a batch of {} rows has not {} for each query", rows,
-        model.similarity->texts);
-  const Value pooling = reshape(graph, graph.input("pooling", {rows, shape.positions}), {rows, 1, shape.positions});
-  const Value pooled = reshape(graph, matmul(graph, pooling, hidden), {rows, width});
-  const Value vectors = rms_norm(graph, pooled, graph.persistent(length_one, {width}), 1e-12F);
-  const auto some = [&](int64_t first, int64_t count) { return part(graph, vectors, first * width, {count, width}); };
-  const Value cosines = matmul(graph, some(0, queries), some(queries, rows - queries), {.transpose_b = true});
-  const Value logits =
-      add(graph, scale(graph, cosines, model.similarity->scale), graph.input("apart", {queries, rows - queries}));
-  const Value loss = cross_entropy(graph, logits, graph.input("targets", {queries}, DType::i32), label_smoothing);
-  graph.mark_output(loss, "loss");
-  return {loss, rows - queries};
-}
-
-Loss add_number_loss(Graph& graph, const Model& model, const Pass& pass) {
-  const Value logits = add_logits(graph, model, pass);
-  const Graph::Scope scope(graph, loss_scope);
-  const Shape shape = graph.shape(logits);
-  const int64_t count = shape.elements();
-  const Value z = reshape(graph, logits, {count, 1}), wanted = graph.input("wanted", shape),
-              shares = graph.input("shares", shape), targets = graph.input("targets", {count}, DType::i32);
-  // The sum of what `shares` weighs.
-  const auto sum_of = [&](Value weights, Value x) {
-    return reshape(graph, matmul(graph, reshape(graph, weights, {1, count}), x), {1});
-  };
-  Value loss;
-  if (model.task == Task::number) {
-    const Value apart = add(graph, z, scale(graph, reshape(graph, wanted, {count, 1}), -1));
-    loss = sum_of(shares, multiply(graph, apart, apart));
-  } else {
-    // The mean of log(1 + exp z) is the cross-entropy of logits 0 and z where the first is right.
-    const Value softplus = cross_entropy(graph, join_columns(graph, {{scale(graph, z, 0)}, {z}}), targets);
-    loss = add(graph, softplus, scale(graph, sum_of(multiply(graph, shares, wanted), z), -1));
-  }
-  graph.mark_output(loss, "loss");
-  return {loss, 1};
-}
-
-Loss add_loss(Graph& graph, const Model& model, const BatchShape& shape, double label_smoothing, Pass pass) {
-  if (model.task == Task::score || model.task == Task::number) return add_number_loss(graph, model, pass);
-  if (model.similarity) return add_similarity_loss(graph, model, shape, pass, label_smoothing);
-  check(model.task != Task::states,
-        "this {} model has no head, so no loss; train --labels, --tags, --answers and --masked give it one, --similar "
-        "needs none",
-        model.family);
-  check(model.task != Task::vector && model.task != Task::match,
-        "this {} model gives vectors, which are not trained; ViT's, DeiT's and DINOv2's classifiers are", model.family);
-  if (model.preference_beta > 0) return add_preference_loss(graph, model, pass, label_smoothing);
-  Value logits = add_logits(graph, model, pass);
-  // The classes of an answer's ends are the positions.
-  if (model.task == Task::answer) logits = swap_axes(graph, logits, 1);
-  const Shape of_logits = graph.shape(logits);
-  const Value targets = graph.input(
-      "targets", Shape(of_logits.dimensions().first(static_cast<size_t>(of_logits.rank() - 1))), DType::i32);
-  const Value loss = cross_entropy(graph, logits, targets, label_smoothing);
-  graph.mark_output(loss, "loss");
-  return {loss, of_logits.columns()};
-}
 
 /// A graph as a family builds it becomes that of the model as it stands. Inputs and outputs keep their names.
 Graph completed(Graph graph, const Model& model) { return with_stored_types(adapted(std::move(graph), model), model); }
@@ -138,16 +32,6 @@ Graph in_chunks(Graph graph, const MixedPrecision& precision) {
 }
 
 }  // namespace
-
-Model that_learns_similarity(Model model, const Similarity& similarity) {
-  check(model.task == Task::states, "a {} model with a head learns no similarity", model.family);
-  const int64_t width = width_of(model);
-  model.similarity = similarity;
-  model.constants.push_back({length_one, {{width}}, [width] {
-                               return std::vector(static_cast<size_t>(width), static_cast<float>(1 / std::sqrt(width)));
-                             }});
-  return model;
-}
 
 TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& shape, bool checkpoint_activations,
                                        const MixedPrecision& precision) {
@@ -185,7 +69,7 @@ TrainingGraph build_loss_and_gradients(const Model& model, const BatchShape& sha
     Value gradient = parameter.trains() ? gradients[next++] : Value{};
     if (gradient && persistent.contains(parameter.joint)) {
       built.joint[parameter.joint] = gradient;
-      gradient = part(graph, gradient, taken[parameter.joint], parameter.shape);
+      gradient = elements_of(graph, gradient, taken[parameter.joint], parameter.shape);
       taken[parameter.joint] += parameter.shape.elements();
     }
     built.gradients.push_back(gradient);
