@@ -1,12 +1,12 @@
 # Embeds the pages of tools/cli/pages/*.html, each one file that needs no other: where a page says /*common.css*/ (or
-# .head, .js) it gets that file's content. And the files of a bug kit that are the same for all, tools/cli/pages/kit/*.in.
+# .head, .js; markdown.js) it gets that file's content. And the files of a bug kit that are the same for all, tools/cli/pages/kit/*.in.
 # Adding a page touches no build file.
 
 # Sets `sources` to the generated C++ file.
 function(vkformer_embed_pages sources)
   set(folder "${CMAKE_SOURCE_DIR}/tools/cli/pages")
   file(GLOB pages CONFIGURE_DEPENDS "${folder}/*.html" "${folder}/kit/*.in")
-  file(GLOB parts CONFIGURE_DEPENDS "${folder}/common.*")
+  file(GLOB parts CONFIGURE_DEPENDS "${folder}/common.*" "${folder}/markdown.js")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${pages} ${parts})
   set(rows "")
   foreach(page IN LISTS pages)

@@ -214,9 +214,25 @@ browse asking.html "" "(async () => {
       await fetch('$url/health');
       await new Promise((later) => setTimeout(later, 50));
     }
+    if (question === 'the quick') {
+      document.querySelector('.again').click();
+      while (running) {
+        await fetch('$url/health');
+        await new Promise((later) => setTimeout(later, 50));
+      }
+      document.body.append(' answers: ' + document.querySelectorAll('article.assistant').length);
+    }
   }
+  const text = ['# T', '', '1. **b** <i>x</i>', '   - c', '', '\`\`\`', 'a<b', '\`\`\`', '|p|q|', '|-|-|', '|\`r\`|s|', '> u'].join('\n');
+  document.body.append(...markdown_of(text));
 })();"
 stop
+has 1 'answers: 1'
+has 1 '<h3>T</h3>'
+has 1 '<ol start="1"><li><strong>b</strong> &lt;i&gt;x&lt;/i&gt;<ul><li>c</li></ul></li></ol>'
+has 1 '<pre><code>a&lt;b</code></pre>'
+has 1 '<td><code>r</code></td><td>s</td>'
+has 1 '<blockquote><p>u</p></blockquote>'
 has 1 '<h1 id="model">words<'
 has 1 '5 tokens, '
 has 1 'card assistant error'
