@@ -19,7 +19,7 @@ struct HubListing {
   std::vector<HubFile> files;
 };
 
-/// The reply to GET /api/models/OWNER/NAME/revision/REVISION?blobs=true. `name` is what errors call it. Throws Error
+/// The reply to GET /api/models/OWNER/NAME/revision/REVISION?blobs=True. `name` is what errors call it. Throws Error
 /// for what is no such reply, and for a path that would lead out of a folder.
 HubListing parse_hub_listing(std::string_view reply, const std::string& name);
 

@@ -60,7 +60,9 @@ void print_classes(const ClassifyFlags& flags, const char* kind, const std::stri
       print("{}{}\t{:.4f}", i == 0 ? "" : "\t", printable(names[i]), probabilities[i]);
     return print("\n");
   }
-  if (!flags.common.json) return print("{}\t{:.4f}\n", printable(names[best]), probabilities[best]);
+  if (!flags.common.json)  // lines are those of standard input; of several files each is named
+    return print("{}\t{:.4f}{}\n", printable(names[best]), probabilities[best],
+                 flags.pictures.size() > 1 ? '\t' + printable(of) : "");
   nlohmann::json json = {{kind, of}, {"label", names[best]}, {"probability", probabilities[best]}};
   for (size_t i = 0; i < names.size(); ++i) json["probabilities"][names[i]] = probabilities[i];
   print("{}\n", json.dump());

@@ -73,7 +73,7 @@ HubRepository::HubRepository(Transfer& transfer, std::string endpoint, HubName n
     throw UsageError(fmt::format("--revision {}: no branch or commit is called so", revision_));
   check(!folder_.empty(), "there is no place for models; name a folder in HF_HOME");
   const HttpReply reply =
-      transfer_.get(fmt::format("{}/api/models/{}/revision/{}?blobs=true", endpoint_, name_.model(), in_url(revision_)),
+      transfer_.get(fmt::format("{}/api/models/{}/revision/{}?blobs=True", endpoint_, name_.model(), in_url(revision_)),
                     listing_limit);
   check_reply(reply, revision_ == "main" ? name_.model() : fmt::format("{}, {}", name_.model(), revision_));
   listing_ = parse_hub_listing(reply.text, "what the hub says of " + name_.model());
