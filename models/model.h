@@ -134,6 +134,18 @@ enum class Task : uint8_t {
   match,     ///< nothing: logits [B, B] are the cosines of each picture with each text
 };
 
+/// How a model learns which of two texts is preferred (see training_graph.h).
+struct Preference {
+  enum class Loss : uint8_t { dpo, ipo, simpo };
+  Loss loss = Loss::dpo;
+  double beta = 0.1;
+  double margin = 1;  ///< of SimPO: gamma
+  /// Whether texts are told beside the model that the training began with.
+  bool compares() const { return loss != Loss::simpo; }
+  /// Whether log-likelihoods are means over a text's tokens, not sums.
+  bool per_token() const { return loss != Loss::dpo; }
+};
+
 /// How a model learns which texts are similar (see training_graph.h).
 struct Similarity {
   int64_t texts = 2;  ///< of a row of the data: a query, what is similar to it, and others that are not
@@ -180,8 +192,8 @@ struct Model {
   bool query_stream = false;                   ///< batches may have predictions (XLNet's language model)
   std::vector<std::string> dropout_keys = {};  ///< of the config: all probabilities of dropout
   double label_smoothing = 0;                  ///< of the training loss
-  /// Above 0: it learns which of two texts is preferred, and this is DPO's beta (see training_graph.h).
-  double preference_beta = 0;
+  /// Of a causal model: it learns which of two texts is preferred.
+  std::optional<Preference> preference = {};
   /// Of a model without a head: it learns which texts are similar.
   std::optional<Similarity> similarity = {};
   std::vector<ConstantSpec> constants = {};

@@ -43,7 +43,7 @@ inline std::vector<float> loss_and_gradients(Backend& backend, const Model& mode
   const auto program = backend.compile(std::move(graph), store);
   for (Value input : program->graph().inputs()) {
     const ValueInfo& info = program->graph().info(input);
-    const bool pairs = model.preference_beta > 0;  // whose targets are the first of two
+    const bool pairs = model.preference.has_value();  // whose targets are the first of two
     const bool ids = info.name == "ids" || info.name == "labels" || (info.name == "targets" && !pairs);
     std::vector<int32_t> numbers = some_ids(info.type.elements(), ids ? 301 : 1, 97);
     if (info.name.ends_with("mask")) std::ranges::fill(numbers, 1);

@@ -68,7 +68,7 @@ TEST_CASE("losses of preferences in chunks have the gradients of the whole", "[l
   for (const nlohmann::json& config : {small_gpt2, small_gemma2()}) {
     INFO(config.at("model_type"));
     Model model = model_of(config);
-    model.preference_beta = 0.1;
+    model.preference = Preference{.beta = 0.1};
     for (const DType products : {DType::f32, DType::bf16}) {
       MixedPrecision precision{products, is_half(products), true};
       const auto whole = loss_and_gradients(*reference, model, usual_batch(model, rows, positions), precision);
@@ -87,7 +87,7 @@ TEST_CASE("log-likelihoods of long sequences are sums over their parts", "[loss_
   nlohmann::json config = small_llama;
   config["max_position_embeddings"] = 150;
   Model model = model_of(config);
-  model.preference_beta = 0.1;
+  model.preference = Preference{.beta = 0.1};
   const BatchShape shape = usual_batch(model, 4, 150);
   MixedPrecision precision;
   const auto whole = loss_and_gradients(*reference, model, shape, precision);
@@ -102,7 +102,7 @@ TEST_CASE("losses of preferences in chunks on a device", "[loss_chunks][device][
   nlohmann::json config = small_gpt2;
   config["n_ctx"] = config["n_positions"] = 150;
   Model model = model_of(config);
-  model.preference_beta = 0.1;
+  model.preference = Preference{.beta = 0.1};
   const BatchShape shape = usual_batch(model, 4, 135);  // which is no multiple of four
   const MixedPrecision precision{.whole_rows = true, .most_logits = int64_t{100} * 302 * 4};
   const auto right = loss_and_gradients(*make_backend("reference"), model, shape, precision);

@@ -175,7 +175,7 @@ TEST_CASE("the loss of preferences is that of the paper", "[preferences]") {
   data.set_reference(LengthData::Split::training, reference);
   REQUIRE(data.epoch() == 1);
   const DataBatch batch = data.training_batch(0);
-  model.preference_beta = 0.3;
+  model.preference = Preference{.beta = 0.3};
 
   Trainer trainer(*backend, model, {.learning_rate = 1e-2, .warmup = 0}, batch.shape);
   for (const ParameterSpec& parameter : model.parameters)
@@ -217,7 +217,7 @@ TEST_CASE("the loss of preferences is that of the paper", "[preferences]") {
 
 TEST_CASE("gradients of preferences are those of differences", "[preferences]") {
   Model model = model_of(small_gpt2);
-  model.preference_beta = 0.5;
+  model.preference = Preference{.beta = 0.5};
   // In rows that are whole vectors, too.
   const LossOfPairs loss(model, {}), whole_rows(model, {.whole_rows = true});
   const std::vector<float> gradient = loss.gradient();

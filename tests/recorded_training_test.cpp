@@ -31,7 +31,7 @@ struct Training {
   std::string base;  ///< of the fixtures
   TrainSettings settings;
   double label_smoothing = 0;
-  double beta = 0;  ///< of preferences
+  std::optional<Preference> preference = {};
   std::optional<Similarity> similarity = {};
   bool several = false;  ///< labels of a text may hold
   std::unique_ptr<TrainingData> data;
@@ -43,7 +43,7 @@ struct Training {
     if (several) changes["problem_type"] = "multi_label_classification";
     Model model = load_model(fixtures / base, changes);
     model.label_smoothing = label_smoothing;
-    model.preference_beta = beta;
+    model.preference = preference;
     return similarity ? that_learns_similarity(without_head(std::move(model)), *similarity) : model;
   }
 };
@@ -127,7 +127,7 @@ Training adapter_training(const std::string& base) {
 }
 
 /// A decoder learns to prefer texts that end with smaller ids, by DPO with smoothed labels.
-Training preferences() {
+Training preferences(const std::string& name, const Preference& preference, int64_t steps, double rate) {
   std::vector<TextPair> pairs;
   for (int64_t i = 0; i < 40; ++i) {
     const std::vector<int32_t> begin = sentence(i, 2 + i % 3);
@@ -141,20 +141,21 @@ Training preferences() {
       std::fill_n(text.learned.begin(), begin.size(), uint8_t{0});
     }
   }
-  return {.name = "llama_preferences",
+  return {.name = name,
           .base = "llama",
           .settings = {.accumulate = 2,
-                       .iterations = 20,
-                       .learning_rate = 1e-3,
+                       .iterations = steps,
+                       .learning_rate = rate,
                        .min_learning_rate = 0,
                        .schedule = Schedule::linear,
                        .warmup = 2,
                        .beta2 = 0.999,
                        .weight_decay = 0.01},
-          .label_smoothing = 0.1,
-          .beta = 0.2,
-          .data = std::make_unique<PreferenceData>(std::move(pairs), std::vector<TextPair>(),
-                                                   PreferenceData::Settings{.positions = 48, .pairs = 4, .seed = 6})};
+          .label_smoothing = preference.loss == Preference::Loss::ipo ? 0 : 0.1,
+          .preference = preference,
+          .data = std::make_unique<PreferenceData>(
+              std::move(pairs), std::vector<TextPair>(),
+              PreferenceData::Settings{.positions = 48, .pairs = 4, .seed = 6, .preference = preference})};
 }
 
 /// BERT learns to find sentences by the same ids in another order, beside others with most of them. Every row is there
@@ -224,7 +225,10 @@ std::vector<Training> all_trainings() {
   trainings.push_back(translation());
   trainings.push_back(adapter_training("llama"));
   trainings.push_back(adapter_training("gpt2"));
-  trainings.push_back(preferences());
+  using enum Preference::Loss;
+  trainings.push_back(preferences("llama_preferences", {.beta = 0.2}, 20, 1e-3));
+  trainings.push_back(preferences("llama_ipo", {.loss = ipo, .beta = 0.5}, 6, 3e-4));
+  trainings.push_back(preferences("llama_simpo", {.loss = simpo, .beta = 2, .margin = 0.7}, 8, 5e-4));
   trainings.push_back(similarity());
   trainings.push_back(several_labels());
   return trainings;
@@ -292,7 +296,7 @@ TEST_CASE("the batches of recorded trainings are written", "[.record]") {
       }
     for (size_t i = 0; i < batches.size(); ++i)
       for (const auto& [name, values] : batches[i].floats)
-        if (name == "wanted")
+        if (training.several && name == "wanted")
           tensors.push_back(TensorSource::of(tensor_name(static_cast<int64_t>(i), training.settings.accumulate, name),
                                              {batches[i].shape.rows, std::ssize(values) / batches[i].shape.rows},
                                              values));
@@ -307,7 +311,10 @@ TEST_CASE("the batches of recorded trainings are written", "[.record]") {
                                {"weight_decay", s.weight_decay},
                                {"clip", s.clip},
                                {"label_smoothing", training.label_smoothing}};
-    if (training.beta > 0) settings["beta"] = training.beta;
+    if (training.preference)
+      settings.update({{"beta", training.preference->beta},
+                       {"preference_loss", static_cast<int>(training.preference->loss)},
+                       {"margin", training.preference->margin}});
     if (training.similarity) settings["similarity_scale"] = training.similarity->scale;
     write_json(training.folder() / (training.name + ".json"), settings);
   }
@@ -325,7 +332,7 @@ TEST_CASE("steps on batches by length and on packed rows have PyTorch's losses",
     Trainer trainer(*backend, plan_training(model, training.settings, training.data->shapes(), *backend));
     load_parameters(trainer.store(), model.parameters, fixtures / training.base);
     if (adapts) AdapterFiles(training.adapter()).load(trainer.store(), model);
-    if (auto* pairs = dynamic_cast<PreferenceData*>(training.data.get()))
+    if (auto* pairs = dynamic_cast<PreferenceData*>(training.data.get()); pairs && training.preference->compares())
       measure_reference(*pairs, *backend, trainer, [](int64_t) {});
     std::set<int64_t> lengths;
     double worst = 0;

@@ -18,13 +18,15 @@ class PreferenceData : public LengthData {
     int64_t positions = 4096;  ///< of a batch, both texts of each pair
     int64_t pairs = 8;         ///< most of a batch
     uint32_t seed = 0;
+    Preference preference = {};
   };
   /// Log-likelihoods of each pair's texts.
   using Likelihoods = std::vector<std::array<float, 2>>;
 
   /// Of each pair something is learned. Batches of P pairs have 2 P rows, those of a pair next to each other: "ids" and
-  /// "labels", what is learned behind each id, [2 P, T], "targets" [P], and "reference" [2 P], zeros unless
-  /// set_reference() was called. Throws Error when there is no training pair.
+  /// "labels", what is learned behind each id, [2 P, T], "targets" [P], "reference" [2 P], zeros unless
+  /// set_reference() was called or the loss has others, and what else build_loss_and_gradients() tells of the loss.
+  /// Throws Error when there is no training pair.
   PreferenceData(std::vector<TextPair> training, std::vector<TextPair> validation, const Settings& settings);
 
   const std::vector<TextPair>& pairs(Split split) const { return pairs_.at(place(split)); }
@@ -45,6 +47,7 @@ class PreferenceData : public LengthData {
 
   std::array<std::vector<TextPair>, 2> pairs_;
   std::array<Likelihoods, 2> reference_;
+  Preference preference_;
 };
 
 }  // namespace vkformer

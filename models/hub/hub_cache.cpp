@@ -58,7 +58,7 @@ std::filesystem::path hub_folder(const HubName& name) {
 
 std::optional<std::filesystem::path> hub_snapshot(const std::filesystem::path& folder) {
   const auto branch = folder / "refs" / "main";
-  if (!std::filesystem::is_regular_file(branch)) return std::nullopt;
+  if (folder.empty() || !std::filesystem::is_regular_file(branch)) return std::nullopt;
   std::string commit(MappedFile(branch).text());
   while (!commit.empty() && std::isspace(static_cast<unsigned char>(commit.back()))) commit.pop_back();
   const auto snapshot = folder / "snapshots" / commit;

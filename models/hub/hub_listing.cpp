@@ -1,6 +1,7 @@
 #include "models/hub/hub_listing.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <optional>
 

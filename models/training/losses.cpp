@@ -28,13 +28,31 @@ Value add_log_likelihoods(Graph& graph, const Model& model, const Pass& pass) {
 
 namespace {
 
+/// The sum of x [n, 1], each weighed by one of `weights`, n numbers of any shape: [1].
+Value weighted_sum(Graph& graph, Value weights, Value x) {
+  return reshape(graph, matmul(graph, reshape(graph, weights, {1, graph.shape(x)[0]}), x), {1});
+}
+
 Loss add_preference_loss(Graph& graph, const Model& model, const Pass& pass, double label_smoothing) {
   const Value likelihoods = add_log_likelihoods(graph, model, pass);
   const int64_t rows = graph.shape(likelihoods).elements();
   check(rows % 2 == 0, "a batch of {} rows is no batch of pairs", rows);
   const Value reference = graph.input("reference", {rows});
-  const Value gained = add(graph, likelihoods, scale(graph, reference, -1));
-  const Value rewards = reshape(graph, scale(graph, gained, model.preference_beta), {rows / 2, 2});
+  Value gained = add(graph, likelihoods, scale(graph, reference, -1));
+  if (model.preference->per_token()) gained = multiply(graph, gained, graph.input("per_token", {rows}));
+  const double beta = model.preference->beta;
+  const Graph::Scope scope(graph, loss_scope);
+  if (model.preference->loss == Preference::Loss::ipo) {
+    const int64_t pairs = rows / 2;
+    graph.input("targets", {pairs}, DType::i32);  // which pairs there are; `shares` says it to the loss
+    const Value both = reshape(graph, gained, {pairs, 2});
+    const Value apart = add(graph, slice(graph, both, 0, 1), scale(graph, slice(graph, both, 1, 1), -1));
+    const Value off = add(graph, apart, reshape(graph, graph.input("wanted", {pairs}), {pairs, 1}));
+    const Value loss = weighted_sum(graph, graph.input("shares", {pairs}), multiply(graph, off, off));
+    graph.mark_output(loss, "loss");
+    return {loss, 2};
+  }
+  const Value rewards = reshape(graph, scale(graph, gained, beta), {rows / 2, 2});
   const Value loss =
       cross_entropy(graph, rewards, graph.input("targets", {rows / 2}, DType::i32), label_smoothing, ignored_target);
   graph.mark_output(loss, "loss");
@@ -72,18 +90,14 @@ Loss add_number_loss(Graph& graph, const Model& model, const Pass& pass) {
   const int64_t count = shape.elements();
   const Value z = reshape(graph, logits, {count, 1}), wanted = graph.input("wanted", shape),
               shares = graph.input("shares", shape), targets = graph.input("targets", {count}, DType::i32);
-  // The sum of what `shares` weighs.
-  const auto sum_of = [&](Value weights, Value x) {
-    return reshape(graph, matmul(graph, reshape(graph, weights, {1, count}), x), {1});
-  };
   Value loss;
   if (model.task == Task::number) {
     const Value apart = add(graph, z, scale(graph, reshape(graph, wanted, {count, 1}), -1));
-    loss = sum_of(shares, multiply(graph, apart, apart));
+    loss = weighted_sum(graph, shares, multiply(graph, apart, apart));
   } else {
     // The mean of log(1 + exp z) is the cross-entropy of logits 0 and z where the first is right.
     const Value softplus = cross_entropy(graph, join_columns(graph, {{scale(graph, z, 0)}, {z}}), targets);
-    loss = add(graph, softplus, scale(graph, sum_of(multiply(graph, shares, wanted), z), -1));
+    loss = add(graph, softplus, scale(graph, weighted_sum(graph, multiply(graph, shares, wanted), z), -1));
   }
   graph.mark_output(loss, "loss");
   return {loss, 1};
@@ -100,7 +114,7 @@ Loss add_loss(Graph& graph, const Model& model, const BatchShape& shape, double 
         model.family);
   check(model.task != Task::vector && model.task != Task::match,
         "this {} model gives vectors, which are not trained; ViT's, DeiT's and DINOv2's classifiers are", model.family);
-  if (model.preference_beta > 0) return add_preference_loss(graph, model, pass, label_smoothing);
+  if (model.preference) return add_preference_loss(graph, model, pass, label_smoothing);
   Value logits = add_logits(graph, model, pass);
   // The classes of an answer's ends are the positions.
   if (model.task == Task::answer) logits = swap_axes(graph, logits, 1);

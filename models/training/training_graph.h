@@ -19,14 +19,18 @@ struct TrainingGraph {
   int64_t classes = 0;                 ///< targets lie below
 };
 
-/// The loss is the mean of the cross-entropies of logits and "targets". Of a causal model with a `preference_beta` it
+/// The loss is the mean of the cross-entropies of logits and "targets". Of a causal model with a `preference` it
 /// is that of direct preference optimisation (Rafailov et al. 2023): rows 2 i and 2 i + 1 are the preferred and the
 /// other text of pair i, and with log p the sum of the log-likelihoods of a row's "labels" i32 [B, T] and r what
 /// "reference" [B] has of the model that the training began with,
 ///
 ///   loss = mean over pairs of -log sigmoid(beta ((log p - r)[2 i] - (log p - r)[2 i + 1])),
 ///
-/// the cross-entropy of rewards beta (log p - r) [B / 2, 2] and "targets" i32 [B / 2], of 0, or -100 for no pair.
+/// the cross-entropy of rewards beta (log p - r) [B / 2, 2] and "targets" i32 [B / 2], of 0, or -100 for no pair. Of
+/// IPO (Azar et al. 2023; means over tokens as TRL has them) and SimPO (Meng et al. 2024) each log p - r is weighed by
+/// "per_token" [B], 1 / the number of a row's labels. SimPO's r is gamma / beta for each token of the preferred text,
+/// else 0, so that its reward is beta times the mean log p, less gamma; IPO's loss is the mean of (the difference of
+/// both + "wanted")^2, "wanted" [B / 2] being -1 / (2 beta), by "shares" [B / 2] as below.
 ///
 /// Of a model without a head that has a `similarity` it is that of in-batch negatives (van den Oord et al. 2018,
 /// "InfoNCE"; sentence-transformers' MultipleNegativesRankingLoss): its B rows are n queries, n texts that are similar

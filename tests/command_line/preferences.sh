@@ -28,6 +28,20 @@ sed 's/" yes indeed"/" yes indeed indeed"/; s/" no"/" yes no"/' asked.jsonl >ali
 accept "$vkformer" train --from model --preferences alike.jsonl --lora r=2 --iterations 1 --out adapter
 grep -q "the first rejected, what is learned in brackets:.*▁yes \[ " out || fail "what both begin with is learned: $(cat out)"
 
+# By IPO, and by SimPO, which compares with nothing: a run of it has no reference, and goes on to the same bits.
+accept "${learn[@]}" --preference-loss ipo --iterations 2 --out ipo
+grep -q '"loss":25.0' ipo/metrics.jsonl || fail "IPO's first loss is not (1 / (2 beta))^2: $(head -n 1 ipo/metrics.jsonl)"
+simpo=("${learn[@]}" --preference-loss simpo)
+accept "${simpo[@]}" --iterations 6 --out simpo
+grep -q "prefers the chosen text in 100.00 % of 24 pairs" out || fail "SimPO learned nothing: $(cat out)"
+[[ ! -e simpo/checkpoint-000006/reference.safetensors ]] || fail "SimPO has a reference"
+accept "${simpo[@]}" --iterations 3 --out half
+accept "$vkformer" train --resume --out half --iterations 6
+cmp -s simpo/checkpoint-000006/model.safetensors half/checkpoint-000006/model.safetensors || fail "a resumed run of SimPO differs"
+accept "$vkformer" evaluate simpo --preferences asked.jsonl
+refuse 2 "--preference-margin is for --preference-loss simpo" "${learn[@]}" --preference-margin 2 --out new
+refuse 2 "--preference-loss can't change when a run is resumed" "$vkformer" train --resume --out half --preference-loss dpo
+
 refuse 1 "was made of other texts" "$vkformer" train --resume --out halves --iterations 7 --context 6
 refuse 1 "asked.jsonl:25: .*no \"rejected\"" bash -c "cat asked.jsonl >more.jsonl; echo '{\"chosen\": \"x\"}' >>more.jsonl
   mv more.jsonl asked.jsonl; '$vkformer' train --from model --preferences asked.jsonl --out new"

@@ -67,12 +67,20 @@ def likelihoods_of(model, batch):
 
 
 def preference_loss(model, reference, batch, settings):
-    """Rafailov et al. 2023, equation 7, summed over pairs; a label is wrong with half of label_smoothing
-    (TRL's label_smoothing: Mitchell's conservative DPO)."""
+    """Summed over pairs: Rafailov et al. 2023, equation 7; 1: Azar et al. 2023, equation 17, of means over tokens as
+    TRL has it; 2: Meng et al. 2024, equation 6. A label is wrong with half of label_smoothing (TRL's label_smoothing:
+    Mitchell's conservative DPO)."""
+    kind, beta = settings.get("preference_loss", 0), settings["beta"]
     with torch.no_grad():
         before = likelihoods_of(reference, batch)
-    rewards = settings["beta"] * (likelihoods_of(model, batch) - before).view(-1, 2)
-    margin = (rewards[:, 0] - rewards[:, 1])[batch["targets"] >= 0]
+    gained = likelihoods_of(model, batch) - (0 if kind == 2 else before)
+    if kind > 0:
+        gained = gained / (batch["labels"] >= 0).sum(-1).clamp(min=1)
+    apart = gained.view(-1, 2)
+    apart = (apart[:, 0] - apart[:, 1])[batch["targets"] >= 0]
+    if kind == 1:
+        return ((apart - 1 / (2 * beta)) ** 2).sum()
+    margin = beta * apart - (settings["margin"] if kind == 2 else 0)
     wrong = settings["label_smoothing"] / 2
     return -((1 - wrong) * F.logsigmoid(margin) + wrong * F.logsigmoid(-margin)).sum()
 

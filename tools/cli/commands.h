@@ -35,9 +35,11 @@ struct TrainFlags {
   int64_t context = 0;          ///< T, positions of a sequence; 0: the model's
   double mask_share = 0.15;     ///< of the words, which are masked
   double similarity_scale = Similarity().scale;
-  std::string label_kind;     ///< "": as the labels, or the model, are
-  std::string pooling;        ///< of similar texts; "": as the model's files say
-  double beta = 0.1;          ///< of preferences
+  std::string label_kind;  ///< "": as the labels, or the model, are
+  std::string pooling;     ///< of similar texts; "": as the model's files say
+  double beta = 0.1;       ///< of preferences
+  std::string preference_loss = "dpo";
+  double preference_margin = Preference().margin;
   int64_t stride = -1;        ///< tokens that windows of a text share; -1: as usual
   bool skip_long = false;     ///< leave out pairs with an empty side, or one of more positions than `context`
   std::string dtype = "f32";  ///< --precision

@@ -87,7 +87,7 @@ void begin_by(const std::filesystem::path& folder, const std::string& dtype, con
   check(model.task == job.model->task && model.vocabulary == job.model->vocabulary,
         "{} is no model that this one was trained from: its vocabulary is {}, not {}", folder.generic_string(),
         model.vocabulary, job.model->vocabulary);
-  model.preference_beta = job.model->preference_beta;
+  model.preference = job.model->preference;
   store_weights_as(model, folder, dtype);
   const Weights weights(model.parameters, folder);
   TrainingPlan plan = plan_evaluation(model, flags.settings, shapes_of(*job.data), backend);

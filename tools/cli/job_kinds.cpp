@@ -47,7 +47,7 @@ std::span<const JobKind> job_kinds() {
               .help = "pairs of texts, .jsonl: prompt, chosen and rejected, texts or messages; with --from: the model "
                       "learns to prefer what is chosen (DPO; default learning rate 1e-6, with --lora 1e-5)",
               .roles = {"preferences"},
-              .options = {"--batch", "--batch-tokens", "--beta"},
+              .options = {"--batch", "--batch-tokens", "--beta", "--preference-loss", "--preference-margin"},
               .verb = "generate",
               .behind = "-p PROMPT",
               .make = preferences_job},

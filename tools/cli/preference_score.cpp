@@ -18,14 +18,21 @@ JobScores PreferenceScorer::score(Backend& backend, Trainer& trainer, bool whole
     interrupt_if_asked();
     const DataBatch batch = data_.validation_batch(i, used);
     const std::vector<int32_t>& targets = batch.values("targets");
-    const std::vector<float> rows = likelihoods.of(batch), &reference = batch.floats.front().second;
+    const std::vector<float> rows = likelihoods.of(batch);
+    const std::vector<float>&reference = batch.floats.back().second, &per_token = batch.floats.front().second;
+    const auto of_row = [&](size_t row, float likelihood) {
+      return preference_.per_token() ? per_token[row] * likelihood : likelihood;
+    };
     for (size_t pair = 0; pair < targets.size(); ++pair) {
       if (targets[pair] == ignored_target) continue;
-      now.push_back({rows[2 * pair], rows[2 * pair + 1]});
-      before.push_back({reference[2 * pair], reference[2 * pair + 1]});
+      const size_t chosen = 2 * pair, rejected = chosen + 1;
+      now.push_back({of_row(chosen, rows[chosen]), of_row(rejected, rows[rejected])});
+      before.emplace_back();
+      if (preference_.compares())
+        before.back() = {of_row(chosen, reference[chosen]), of_row(rejected, reference[rejected])};
     }
   }
-  const PreferenceScores s = score_preferences(now, before, beta_);
+  const PreferenceScores s = score_preferences(now, before, preference_.beta);
   return {.values = {{"accuracy", s.accuracy},
                      {"margin", s.margin},
                      {"chosen_reward", s.chosen},

@@ -6,20 +6,21 @@
 
 namespace vkformer {
 
-/// "accuracy", "margin", "chosen_reward", "rejected_reward".
+/// "accuracy", "margin", "chosen_reward", "rejected_reward": the rewards that the loss compares, but for SimPO's
+/// margin.
 class PreferenceScorer : public JobScorer {
  public:
   /// The data, whose reference is set by then, must outlive it. `batches`: of an evaluation that is not of the whole
   /// split.
-  PreferenceScorer(const PreferenceData& data, double beta, int64_t batches)
-      : data_(data), beta_(beta), batches_(batches) {}
+  PreferenceScorer(const PreferenceData& data, const Preference& preference, int64_t batches)
+      : data_(data), preference_(preference), batches_(batches) {}
 
   std::vector<std::string> metrics() const override { return {"accuracy", "margin"}; }
   JobScores score(Backend& backend, Trainer& trainer, bool whole_split) const override;
 
  private:
   const PreferenceData& data_;
-  double beta_;
+  Preference preference_;
   int64_t batches_;
 };
 

@@ -77,6 +77,20 @@ void read_reference(PreferenceData& data, const std::filesystem::path& folder) {
   }
 }
 
+Preference preference_of(TrainFlags& flags) {
+  using Loss = Preference::Loss;
+  const Loss loss = flags.preference_loss == "simpo" ? Loss::simpo
+                    : flags.preference_loss == "ipo" ? Loss::ipo
+                                                     : Loss::dpo;
+  constexpr double usual_simpo_beta = 2;  // the paper's, of likelihoods a token
+  if (loss == Loss::simpo && !flags.resume && !flags.given.contains("--beta")) flags.beta = usual_simpo_beta;
+  if (loss != Loss::simpo && flags.given.contains("--preference-margin"))
+    throw UsageError("--preference-margin is for --preference-loss simpo");
+  if (loss == Loss::ipo && flags.label_smoothing > 0)
+    throw UsageError("--label-smoothing is no part of --preference-loss ipo; leave it out");
+  return {.loss = loss, .beta = flags.beta, .margin = flags.preference_margin};
+}
+
 }  // namespace
 
 TrainJob preferences_job(TrainFlags& flags, const std::vector<RunFile>& files,
@@ -89,7 +103,8 @@ TrainJob preferences_job(TrainFlags& flags, const std::vector<RunFile>& files,
   // The model is compared with itself as it was, so chance has no place in either, unless it is asked for.
   if (flags.dropout < 0) flags.dropout = 0;
   TrainJob job = prompt_job(flags, checkpoint, folder, tokenizer, "--preferences");
-  job.model->preference_beta = flags.beta;
+  const Preference preference = preference_of(flags);
+  job.model->preference = preference;
   // Of two classes half of what is smoothed goes to the other one (conservative DPO has it all there).
   job.model->label_smoothing = std::max(0.0, 2 * flags.label_smoothing);
   const PromptEncoder encoder(tokenizer, folder, *job.model, flags.context);
@@ -107,19 +122,23 @@ TrainJob preferences_job(TrainFlags& flags, const std::vector<RunFile>& files,
         fmt::format("\nthe first {}, what is learned in brackets:{}", what, shown(training[0][side], tokenizer));
   constexpr int64_t usual_pairs = 8;  // TRL's
   if (!flags.resume && !flags.given.contains("--batch")) flags.batch = usual_pairs;
-  auto data = std::make_unique<PreferenceData>(
-      std::move(training), std::move(validation),
-      PreferenceData::Settings{.positions = flags.batch_tokens, .pairs = flags.batch, .seed = flags.settings.seed});
+  auto data = std::make_unique<PreferenceData>(std::move(training), std::move(validation),
+                                               PreferenceData::Settings{.positions = flags.batch_tokens,
+                                                                        .pairs = flags.batch,
+                                                                        .seed = flags.settings.seed,
+                                                                        .preference = preference});
   job.summary += '\n' + data->describe("pairs");
-  if (validates) job.scorer = std::make_unique<PreferenceScorer>(*data, flags.beta, flags.evaluation_batches);
-  job.begin = [own = data.get(), quiet = flags.common.quiet](Backend& backend, Trainer& trainer) {
+  if (validates) job.scorer = std::make_unique<PreferenceScorer>(*data, preference, flags.evaluation_batches);
+  job.data = std::move(data);
+  if (!preference.compares()) return job;
+  const auto own = static_cast<PreferenceData*>(job.data.get());
+  job.begin = [own, quiet = flags.common.quiet](Backend& backend, Trainer& trainer) {
     Progress progress(std::ssize(own->pairs(Split::training)) + std::ssize(own->pairs(Split::validation)), quiet);
     measure_reference(*own, backend, trainer,
                       [&](int64_t pairs) { progress.show(pairs, "pairs, as the model is before it learns"); });
   };
-  job.write_state = [own = data.get()](const std::filesystem::path& out) { write_reference(*own, out); };
-  job.read_state = [own = data.get()](const std::filesystem::path& from) { read_reference(*own, from); };
-  job.data = std::move(data);
+  job.write_state = [own](const std::filesystem::path& out) { write_reference(*own, out); };
+  job.read_state = [own](const std::filesystem::path& from) { read_reference(*own, from); };
   return job;
 }
 

@@ -28,6 +28,8 @@ void visit_settings(TrainFlags& f, Visitor&& visit) {
   visit("batch_tokens", f.batch_tokens, counted);
   visit("mask_share", f.mask_share, {0.001, 1});
   visit("beta", f.beta, {1e-6, 1e6});
+  visit("preference_loss", f.preference_loss, text);
+  visit("preference_margin", f.preference_margin, {0, 1e3});
   visit("similarity_scale", f.similarity_scale, {1e-3, 1e3});
   visit("skip_long", f.skip_long, {});
   visit("schedule", f.schedule, text);
@@ -104,7 +106,8 @@ void save_checkpoint(CheckpointWriter& writer, TrainFlags& flags, const RunState
 RunState load_state(const std::filesystem::path& checkpoint, TrainFlags& flags) {
   for (const char* option :
        {"--dropout", "--bytes", "--tokenizer", "--target-tokenizer", "--source-lang", "--target-lang", "--apart",
-        "--tokenizer-kind", "--vocabulary", "config", "--set", "--moving-average", "--lora", "--weights", "--pooling", "--label-kind"})
+        "--tokenizer-kind", "--vocabulary", "config", "--set", "--moving-average", "--lora", "--weights", "--pooling",
+        "--label-kind", "--preference-loss"})
     if (flags.given.contains(option))
       throw UsageError(fmt::format("{} can't change when a run is resumed; leave it out", option));
   const JsonObject json = JsonObject::load(checkpoint / "state.json");

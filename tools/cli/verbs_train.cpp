@@ -188,6 +188,17 @@ void add_train_verb(CLI::App& app) {
       ->check(between(1e-6, 1e6))
       ->capture_default_str();
   command
+      ->add_option(
+          "--preference-loss", flags->preference_loss,
+          "of preferences: DPO, or by log-likelihoods a token IPO or SimPO, which needs no model to compare with")
+      ->check(CLI::IsMember({"dpo", "ipo", "simpo"}))
+      ->capture_default_str();
+  command
+      ->add_option("--preference-margin", flags->preference_margin,
+                   "of SimPO: what the preferred text's reward is to be more (gamma; its --beta is 2 unless given)")
+      ->check(between(0, 1e3))
+      ->capture_default_str();
+  command
       ->add_option("--similarity-scale", flags->similarity_scale,
                    "of similar texts: what cosines are multiplied by, 1 / temperature")
       ->check(between(1e-3, 1e3))
@@ -288,7 +299,8 @@ void add_train_verb(CLI::App& app) {
              "--offload-optimizer", "--precision"});
   put_below(*command, "Learning",
             {"--learning-rate", "--schedule", "--min-learning-rate", "--warmup", "--weight-decay", "--clip",
-             "--label-smoothing", "--beta", "--similarity-scale", "--beta1", "--beta2"});
+             "--label-smoothing", "--beta", "--preference-loss", "--preference-margin", "--similarity-scale", "--beta1",
+             "--beta2"});
   put_below(*command, "Evaluations and what is kept",
             {"--evaluate-every", "--evaluation-batches", "--no-last-evaluation", "--score-lines", "--checkpoint-every",
              "--keep", "--keep-best", "--average", "--average-best", "--moving-average"});
