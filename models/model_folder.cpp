@@ -16,12 +16,7 @@ namespace vkformer {
 
 namespace {
 
-/// What was downloaded of OWNER/NAME; nothing for what is no such name, or where a folder is called like the owner.
-std::optional<HubName> hub_name(const std::filesystem::path& given) {
-  std::error_code none;
-  if (std::filesystem::exists(given.parent_path(), none)) return std::nullopt;
-  return parse_hub_name(given.generic_string());
-}
+std::optional<HubName> hub_name(const std::filesystem::path& given) { return parse_hub_name(given.generic_string()); }
 
 /// Of a snapshot of the hub, whose files may lie in folders: the one that is meant, its first shard.
 std::filesystem::path gguf_in_snapshot(const std::filesystem::path& snapshot, const HubName& name) {
@@ -73,7 +68,9 @@ std::filesystem::path resolve_model_folder(const std::filesystem::path& as_given
     const auto name = hub_name(given);
     if (const auto model = name ? downloaded(*name) : std::nullopt) return *model;
     fail("there is no '{}'; give a model folder, a run folder or a .gguf file{}", given.generic_string(),
-         name ? fmt::format(", or get it first: vkformer download {}", given.generic_string()) : "");
+         name && !std::filesystem::exists(given.parent_path())
+             ? fmt::format(", or get it first: vkformer download {}", given.generic_string())
+             : "");
   }
   check(std::filesystem::is_directory(given), "'{}' is not a folder; give a model folder, a run folder or a .gguf file",
         given.generic_string());

@@ -166,7 +166,7 @@ TEST_CASE("texts without a token for pictures have them between their words", "[
   std::ranges::replace(expected, 3, 0);
   CHECK(seer.sight.as_tokens(ids) == expected);
   CHECK_THAT(error_of([&] { seer.sight.encoded(text + " \xEF\xBF\xBC", seer.both()); }),
-             ContainsSubstring("the words have the token of a picture's positions"));
+             ContainsSubstring("which stands for pictures; leave it out"));
 }
 
 TEST_CASE("GGUF files of eyes that can't be used are refused with one clear line", "[seeing][gguf]") {

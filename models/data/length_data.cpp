@@ -31,7 +31,7 @@ std::string LengthData::describe(std::string_view examples) const {
   std::string text = fmt::format("{} shapes of batches, {} batches an epoch, {:.1f} % of their positions are padding",
                                  batches_->buckets().size(), epoch(), 100 * batches_->padding());
   for (const LengthBatches::Bucket& bucket : batches_->buckets())
-    text += fmt::format("\n  {:>4} positions x {:>4} rows: {}", bucket.length, bucket.rows,
+    text += fmt::format("\n  {:>4} positions x {:>4} rows: {}", bucket.length, shape_of(bucket).rows,
                         bucket.examples.empty() ? "longer ones, of validation"
                                                 : fmt::format("{} {}", bucket.examples.size(), examples));
   return text;

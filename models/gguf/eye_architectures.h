@@ -19,7 +19,7 @@ struct EyeArchitecture {
 
 /// Of a file of eyes. Throws Error for other files, and for a kind that is not supported.
 const GgufArchitecture& eye_architecture_of(const GgufShards& shards);
-/// clip.projector_type; "" of a file without eyes.
+/// clip.projector_type; "mlp", that of the first files, where there is none.
 std::string_view projector_of(const GgufMetadata& metadata);
 /// By config.json's; nullptr: none.
 const EyeArchitecture* eye_architecture_of_model(std::string_view model_type, std::string_view vision_model);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "models/gguf/eye_architectures.h"
 #include "models/gguf/gguf_targets.h"
@@ -23,7 +24,10 @@ constexpr const char* row_end_tensor = "v.token_embd.img_break";
 class EyeKeys {
  public:
   explicit EyeKeys(GgufPairs& pairs) : pairs_(pairs) {}
-  void integer(std::string_view key, int64_t value) { pairs_.add_integer(full(key), static_cast<uint32_t>(value)); }
+  void integer(std::string_view key, int64_t value) {
+    check(std::in_range<uint32_t>(value), "a GGUF file of eyes can't say \"{}\" {}", key, value);
+    pairs_.add_integer(full(key), static_cast<uint32_t>(value));
+  }
   void number(std::string_view key, double value) { pairs_.add_number(full(key), static_cast<float>(value)); }
   void numbers(std::string_view key, std::span<const float> values) { pairs_.add_numbers(full(key), values); }
   GgufPairs& pairs() { return pairs_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <vector>
 
 #include "runtime/check.h"
 #include "runtime/files/mapped_file.h"
@@ -28,6 +29,15 @@ std::filesystem::path first_of(std::initializer_list<std::pair<const char*, cons
   return {};
 }
 
+/// Of a model that was downloaded by another name than its main branch's.
+std::optional<std::filesystem::path> only_snapshot(const std::filesystem::path& folder) {
+  std::error_code none;
+  std::vector<std::filesystem::path> snapshots;
+  for (std::filesystem::directory_iterator entry(folder, none), end; entry != end; entry.increment(none))
+    if (entry->is_directory(none)) snapshots.push_back(entry->path());
+  return snapshots.size() == 1 ? std::optional(snapshots.front()) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<HubName> parse_hub_name(std::string_view text) {
@@ -42,8 +52,8 @@ std::optional<HubName> parse_hub_name(std::string_view text) {
 std::filesystem::path hub_home() {
   return first_of({{"HF_HOME", ""},
                    {"XDG_CACHE_HOME", "huggingface"},
-                   {"HOME", ".cache/huggingface"},
-                   {"USERPROFILE", ".cache/huggingface"}});
+                   {"USERPROFILE", ".cache/huggingface"},  // Windows', where shells may have a HOME of their own
+                   {"HOME", ".cache/huggingface"}});
 }
 
 std::filesystem::path hub_cache() {
@@ -58,11 +68,13 @@ std::filesystem::path hub_folder(const HubName& name) {
 
 std::optional<std::filesystem::path> hub_snapshot(const std::filesystem::path& folder) {
   const auto branch = folder / "refs" / "main";
-  if (folder.empty() || !std::filesystem::is_regular_file(branch)) return std::nullopt;
+  if (folder.empty()) return std::nullopt;
+  if (!std::filesystem::is_regular_file(branch)) return only_snapshot(folder / "snapshots");
   std::string commit(MappedFile(branch).text());
   while (!commit.empty() && std::isspace(static_cast<unsigned char>(commit.back()))) commit.pop_back();
   const auto snapshot = folder / "snapshots" / commit;
-  check(!commit.empty() && commit.find('/') == commit.npos && std::filesystem::is_directory(snapshot),
+  check(!commit.empty() && commit.find('/') == commit.npos && commit.front() != '.' &&
+            std::filesystem::is_directory(snapshot),
         "'{}' names a snapshot that is not there; download the model again", branch.generic_string());
   return snapshot;
 }

@@ -26,7 +26,8 @@ std::filesystem::path hub_cache();
 /// What is kept of this one there; it need not exist. Empty like hub_cache().
 std::filesystem::path hub_folder(const HubName& name);
 
-/// The snapshot that the main branch of such a folder is at; nothing when it is no such folder. Throws Error for a
+/// The snapshot that the main branch of such a folder is at, or where it has none the only one; nothing when it is no
+/// such folder. Throws Error for a
 /// snapshot that is not there.
 std::optional<std::filesystem::path> hub_snapshot(const std::filesystem::path& folder);
 

@@ -101,7 +101,8 @@ std::vector<int32_t> SeenPictures::placed(std::vector<int32_t> ids, std::span<co
       *place = id;
     }
   check(std::ranges::find(ids, marks_.placed) == ids.end(),
-        "the words have the token of a picture's positions; leave it out of them");
+        "the words have {}, which stands for pictures; leave it out of them",
+        marks_.placed == marks_.token ? marks_.mark : "the character U+FFFC (it comes with copied pictures)");
   return ids;
 }
 

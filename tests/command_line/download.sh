@@ -39,7 +39,14 @@ for file in config.json model.safetensors 1_Pooling/config.json; do
   [[ -L $whole/$file ]] || fail "$file is no link to its content"
 done
 [[ -e cache/hub/models--owner--whole/blobs/$(sha256sum <"$whole/model.safetensors" | cut -d' ' -f1) ]] || fail "large content has another name: $(ls cache/hub/models--owner--whole/blobs)"
+mkdir owner  # a folder called so hides nothing
 accept "$vkformer" info owner/whole --json
+rmdir owner
+mv cache/hub/models--owner--whole/refs/main main  # as after a download of another branch alone
+accept "$vkformer" info owner/whole --json
+echo -n .. >cache/hub/models--owner--whole/refs/main
+refuse 1 "names a snapshot that is not there" "$vkformer" info owner/whole
+mv main cache/hub/models--owner--whole/refs/main
 : >hub.log
 accept "${get[@]}" owner/whole --quiet
 [[ $(grep -c GET hub.log) == 1 ]] || fail "what is there was asked for again: $(cat hub.log)"

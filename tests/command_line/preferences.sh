@@ -39,6 +39,7 @@ accept "${simpo[@]}" --iterations 3 --out half
 accept "$vkformer" train --resume --out half --iterations 6
 cmp -s simpo/checkpoint-000006/model.safetensors half/checkpoint-000006/model.safetensors || fail "a resumed run of SimPO differs"
 accept "$vkformer" evaluate simpo --preferences asked.jsonl
+refuse 2 "the chance that a label is wrong: 0.5 at most" "${learn[@]}" --label-smoothing 0.6 --out new
 refuse 2 "--preference-margin is for --preference-loss simpo" "${learn[@]}" --preference-margin 2 --out new
 refuse 2 "--preference-loss can't change when a run is resumed" "$vkformer" train --resume --out half --preference-loss dpo
 
@@ -60,6 +61,6 @@ accept "$vkformer" evaluate adapter --preferences alike.jsonl
 grep -q "prefers the chosen text in .* of 24 pairs" out || fail "an adapter is told beside no model: $(cat out)"
 refuse 2 "--preferences needs --from" "$vkformer" train lm.json --preferences whole.jsonl --tokenizer pieces --out new
 refuse 2 "--beta is for --preferences, not for --data" "$vkformer" train small.json --data text.txt --beta 0.2 --out new
-refuse 1 "as --pairs FILE.jsonl" "$vkformer" train --from "$fixtures/t5" --tokenizer pieces --preferences whole.jsonl --out new
+refuse 1 "--preferences trains a decoder, t5 is none$" "$vkformer" train --from "$fixtures/t5" --tokenizer pieces --preferences whole.jsonl --out new
 echo '{"prompt": "a", "chosen": "b", "rejected": "b"}' >same.jsonl
 refuse 1 "no pair of the training file has anything to learn" "$vkformer" train --from model --preferences same.jsonl --out new

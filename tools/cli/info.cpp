@@ -357,6 +357,8 @@ void describe_model(ordered_json& out, const JsonObject& config, const fs::path&
 void info(InfoFlags flags) {
   const fs::path given = flags.model;
   const bool only_config = fs::is_regular_file(given) && !is_gguf(given);
+  if (only_config && !flags.mmproj.empty())
+    throw UsageError(fmt::format("--mmproj is for a .gguf, and {} is a config.json; leave it out", flags.model));
   const fs::path folder = only_config ? fs::path() : resolve_model_folder(given);
   const JsonObject config = only_config ? load_config_file(given) : load_model_json(folder, "config.json");
   ordered_json out = describe_config(config);

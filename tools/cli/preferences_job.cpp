@@ -58,7 +58,8 @@ void write_reference(const PreferenceData& data, const std::filesystem::path& fo
   std::vector<TensorSource> tensors;
   for (const auto& [split, name] : splits) {
     const PreferenceData::Likelihoods& all = data.reference(split);
-    tensors.push_back(TensorSource::of(name, {std::ssize(all), 2}, std::span(all.data()->data(), 2 * all.size())));
+    const auto values = all.empty() ? std::span<const float>() : std::span(all.front().data(), 2 * all.size());
+    tensors.push_back(TensorSource::of(name, {std::ssize(all), 2}, values));
   }
   write_safetensors(folder / reference_file, std::move(tensors), {{"texts", print_of(data)}});
 }
@@ -86,6 +87,8 @@ Preference preference_of(TrainFlags& flags) {
   if (loss == Loss::simpo && !flags.resume && !flags.given.contains("--beta")) flags.beta = usual_simpo_beta;
   if (loss != Loss::simpo && flags.given.contains("--preference-margin"))
     throw UsageError("--preference-margin is for --preference-loss simpo");
+  if (flags.label_smoothing > 0.5)
+    throw UsageError("--label-smoothing of preferences is the chance that a label is wrong: 0.5 at most");
   if (loss == Loss::ipo && flags.label_smoothing > 0)
     throw UsageError("--label-smoothing is no part of --preference-loss ipo; leave it out");
   return {.loss = loss, .beta = flags.beta, .margin = flags.preference_margin};

@@ -17,6 +17,9 @@ struct PreparedTraining {
 /// for what can't be.
 void prepare(PreparedTraining& training, ProcessGroup& group);
 
+/// Gives the job's data what it needs of the model as a new run begins; every process does it.
+void begin(PreparedTraining& training);
+
 /// Trains, prints and writes.
 void run(PreparedTraining& training);
 

@@ -136,10 +136,10 @@ TrainJob prompt_job(TrainFlags& flags, const std::filesystem::path& checkpoint, 
   TrainJob job =
       job_of_tokens(flags, checkpoint, {.count = tokenizer.size(), .write = TokenizerFiles::load(folder).writer()});
   const Model& model = *job.model;
-  check(model.task == Task::causal,
-        "{} trains a decoder, {} is none; an encoder-decoder takes the same prompts and completions as --pairs "
-        "FILE.jsonl",
-        option, model.family);
+  check(model.task == Task::causal, "{} trains a decoder, {} is none{}", option, model.family,
+        std::string_view(option) == "--prompts"
+            ? "; an encoder-decoder takes the same prompts and completions as --pairs FILE.jsonl"
+            : "");
   if (flags.context == 0) flags.context = model.context > 0 ? std::min(model.context, usual_context) : usual_context;
   set_context(flags, model);
   return job;

@@ -46,7 +46,7 @@ std::filesystem::path prompt_folder(const TrainFlags& flags, const std::filesyst
                                     const char* option);
 
 /// A job with nothing but its causal model, and that folder's tokenizer to write. Sets the flags' context where they
-/// have none. Throws Error for other models, with `advice` on encoder-decoders.
+/// have none. Throws Error for other models.
 TrainJob prompt_job(TrainFlags& flags, const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
                     const PromptText& tokenizer, const char* option);
 

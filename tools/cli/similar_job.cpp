@@ -128,7 +128,7 @@ TrainJob similar_job(TrainFlags& flags, const std::vector<RunFile>& files, const
       .inputs = text_inputs(model, 0),
       .pooling = recipe.embedding.pooling};
   auto data = std::make_unique<SimilarData>(std::move(trained), std::move(valid), settings);
-  job.summary += '\n' + data->describe("rows");
+  job.summary += '\n' + data->describe("queries");
   if (validated)
     job.scorer =
         std::make_unique<SimilarScorer>(model, *data, flags.evaluation_batches * flags.batch, flags.batch_tokens);

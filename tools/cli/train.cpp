@@ -273,13 +273,18 @@ void prepare(PreparedTraining& training, ProcessGroup& group) {
     if (talk && goes_on) print("resumed at iteration {}\n", state.iteration);
   } else {
     initialize_others(trainer.store(), model, start.has_value(), flags.settings.seed);
-    if (job.begin) job.begin(*backend, trainer);
   }
+}
+
+void begin(PreparedTraining& training) {
+  if (!training.flags.resume && training.job.begin) training.job.begin(*training.backend, *training.trainer);
 }
 
 void run(PreparedTraining& training) {
   flush_output();  // before messages of the training, where both go to one file
-  TrainRun(training.flags, training.job, *training.backend, *training.trainer, training.state).train();
+  TrainRun run(training.flags, training.job, *training.backend, *training.trainer, training.state);
+  begin(training);  // which may take long: the folder is there, and no other process's
+  run.train();
   report_profile(*training.backend, training.flags.common, training.trainer->programs());
 }
 

@@ -55,6 +55,7 @@ void print_processes(const std::vector<std::string>& hosts, const std::vector<st
 void help(PreparedTraining& training) {
   ignore_end_signals();  // launchers signal all; it is process 0 that ends the run
   try {
+    begin(training);
     follow(training.job, *training.backend, *training.trainer);
   } catch (const std::exception& error) {
     // Where the others wait for this one there is no way on, and launchers end all when one goes without a word to MPI.

@@ -156,9 +156,11 @@ void add_train_verb(CLI::App& app) {
                    "bits: 1, 2, 4, 8, .. (default: the processes of a new run)")
       ->check(some);
   command
-      ->add_option("--learning-rate,--lr", s.learning_rate,
-                   fmt::format("peak learning rate (default: {:g}; --from: {:g}, --lora: {:g})", s.learning_rate,
-                               fine_tuning_rate, lora_rate))
+      ->add_option(
+          "--learning-rate,--lr", s.learning_rate,
+          fmt::format("peak learning rate (default: {:g}; --from: {:g}, --lora: {:g}; --preferences: {:g}, with "
+                      "--lora {:g})",
+                      s.learning_rate, fine_tuning_rate, lora_rate, preference_rate, preference_lora_rate))
       ->check(positive());
   command
       ->add_option("--schedule", flags->schedule,
@@ -167,7 +169,9 @@ void add_train_verb(CLI::App& app) {
       ->capture_default_str();
   command
       ->add_option("--label-smoothing", flags->label_smoothing,
-                   "of the training loss: this share of a target goes to all tokens alike (default: the config's)")
+                   "of the training loss: this share of a target goes to all tokens alike (default: the config's); of "
+                   "preferences "
+                   "the chance that a label is wrong (default: 0)")
       ->check(between(0.0, 0.99));
   command
       ->add_option("--min-learning-rate,--min-lr", s.min_learning_rate,
