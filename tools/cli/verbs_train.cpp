@@ -156,11 +156,9 @@ void add_train_verb(CLI::App& app) {
                    "bits: 1, 2, 4, 8, .. (default: the processes of a new run)")
       ->check(some);
   command
-      ->add_option(
-          "--learning-rate,--lr", s.learning_rate,
-          fmt::format("peak learning rate (default: {:g}; --from: {:g}, --lora: {:g}; --preferences: {:g}, with "
-                      "--lora {:g})",
-                      s.learning_rate, fine_tuning_rate, lora_rate, preference_rate, preference_lora_rate))
+      ->add_option("--learning-rate,--lr", s.learning_rate,
+                   fmt::format("peak learning rate (default: {:g}; --from: {:g}, --lora: {:g})", s.learning_rate,
+                               fine_tuning_rate, lora_rate))
       ->check(positive());
   command
       ->add_option("--schedule", flags->schedule,
