@@ -86,9 +86,10 @@ void add_train_verb(CLI::App& app) {
       ->expected(1, 2)
       ->type_name("FILE");
   command
-      ->add_option("--tokenizer", flags->tokenizer,
-                   "folder with a tokenizer.json (default: with --data characters, with --labels, --tags and --answers "
-                   "none, else one is made)")
+      ->add_option(
+          "--tokenizer", flags->tokenizer,
+          "folder with a tokenizer.json (default: with --data characters, with --labels, --tags, --answers and "
+          "--similar none, else one is made)")
       ->type_name("FOLDER");
   command
       ->add_option(
