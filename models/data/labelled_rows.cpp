@@ -47,7 +47,7 @@ TextColumns text_columns(const std::string& place, const std::function<bool(cons
 }
 
 void take_labels(const JsonObject& object, LabelledRow& row, bool& lists) {
-  const char* key = object.has("labels") ? "labels" : label_column;
+  const char* key = object.has(label_column) || !object.has("labels") ? label_column : "labels";
   check(object.has(key), "{}: \"{}\" is missing; every row needs one", object.name(), label_column);
   const nlohmann::json& label = object.value()[key];
   const auto is_string = [](const nlohmann::json& one) { return one.is_string(); };

@@ -25,8 +25,8 @@ struct LabelledRows {
 /// The rows of a file's content. The end of `name` says what it is: .jsonl (an object a line; .ndjson, too), .csv (of
 /// RFC 4180, fields with commas, quotes or line ends in quotes) or .tsv (nothing is quoted), both with a first line
 /// that names the columns. Texts are those of "text", "sentence", or "sentence1" and, if it is there, "sentence2"; a
-/// "label" is a string or a number or, in .jsonl and of all rows or none, a list of strings ("labels"), which may be
-/// empty. Other columns are ignored, empty lines left out. Throws Error naming file and line.
+/// "label" is a string or a number or, in .jsonl and of all rows or none, a list of strings (or "labels" is), which may
+/// be empty. Other columns are ignored, empty lines left out. Throws Error naming file and line.
 LabelledRows read_labelled_rows(std::string_view content, const std::string& name);
 /// The same of pictures: the first text of a row is a file, of the column "image", "file", "file_name" or "path", which
 /// lies beside `name` unless it begins with /. Throws Error, naming file and line, for one that is not there.

@@ -58,7 +58,7 @@ JsonObject config_of_run(const TrainFlags& flags, const std::filesystem::path& c
 }
 
 std::vector<std::string> classes_of_run(const TrainFlags& flags, const std::filesystem::path& checkpoint) {
-  return classes_of(config_of_run(flags, checkpoint), 1);
+  return classes_of(config_of_run(flags, checkpoint), 2);
 }
 
 EncoderText EncoderText::load(const TrainFlags& flags, const std::filesystem::path& checkpoint, const char* option) {

@@ -82,8 +82,9 @@ TextData::Split encode_rows(const LabelledRows& rows, const LabelKind& kind, con
   return split;
 }
 
-ClassedTexts classed(const LabelledRows& rows, const LabelKind& kind) {
-  ClassedTexts texts{.texts = {}, .classes = classes_of_rows(rows, kind.names)};
+ClassedTexts classed(const LabelledRows& rows, const TextData::Split& split) {
+  ClassedTexts texts;
+  for (const std::vector<int32_t>& target : split.targets) texts.classes.push_back(target.front());
   for (const LabelledRow& row : rows.rows) texts.texts.push_back(row.first + '\n' + row.second);
   return texts;
 }
@@ -134,7 +135,7 @@ TrainJob labels_job(TrainFlags& flags, const std::vector<RunFile>& files, const 
   if (const int64_t cut = trained.texts.cut + valid.texts.cut; cut > 0)
     job.summary += fmt::format("; {} cut at {} tokens (--context)", cut, flags.context);
   if (validated && kind.one_class()) {
-    const ClassedTexts known = classed(training, kind), others = classed(validation, kind);
+    const ClassedTexts known = classed(training, trained), others = classed(validation, valid);
     job.summary +=
         fmt::format("\nto beat in validation: majority {:.1f} %, bag of words (naive Bayes) {:.1f} %",
                     100 * majority_accuracy(known.classes, others.classes), 100 * naive_bayes_accuracy(known, others));
