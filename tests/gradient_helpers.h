@@ -2,6 +2,7 @@
 // Small models with vocabularies of about 300, and the gradients of their losses.
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -59,5 +60,60 @@ inline std::vector<float> loss_and_gradients(Backend& backend, const Model& mode
   for (const std::string& output : outputs) std::ranges::copy(program->read(output), std::back_inserter(results));
   return results;
 }
+
+/// A model's loss of a batch on the reference, by the parameters that it starts with.
+class LossAlong {
+ public:
+  /// `feed` must outlive it.
+  LossAlong(const Model& model, const BatchShape& shape, Feed feed, const MixedPrecision& precision = {})
+      : model_(model), shape_(shape), feed_(std::move(feed)), precision_(precision) {}
+
+  /// Of all parameters, one after the other.
+  std::vector<float> gradient() const {
+    std::vector<float> all;
+    run({}, 0, &all);
+    return all;
+  }
+  /// Along its own direction the loss changes by the square of the gradient's norm; gives what it changes by, beside
+  /// that.
+  std::pair<double, double> slope() const {
+    const std::vector<float> direction = gradient();
+    double square = 0;
+    for (const float value : direction) square += static_cast<double>(value) * static_cast<double>(value);
+    const double step = 1e-3 / std::sqrt(square);
+    return {(run(direction, step, nullptr) - run(direction, -step, nullptr)) / (2 * step), square};
+  }
+
+ private:
+  /// Where the parameters are moved by `step` times `direction`.
+  double run(std::span<const float> direction, double step, std::vector<float>* gradients) const {
+    const auto backend = make_backend("reference");
+    const std::shared_ptr<Store> store = make_model_store(*backend, model_);
+    size_t at = 0;
+    for (const ParameterSpec& parameter : model_.parameters) {
+      std::vector<float> values = start_values(parameter, 7);
+      for (float& value : values)
+        if (!direction.empty()) value += static_cast<float>(step * static_cast<double>(direction[at++]));
+      store->write(parameter.name, values);
+    }
+    TrainingGraph training = build_loss_and_gradients(model_, shape_, false, precision_);
+    for (size_t i = 0; i < training.gradients.size(); ++i)
+      training.graph.mark_output(training.gradients[i], fmt::format("{}", i));
+    const size_t count = training.gradients.size();
+    const auto program = backend->compile(std::move(training.graph), store);
+    write_feed(*program, feed_);
+    program->write("loss_gradient", std::vector<float>{1});
+    program->write("seed", std::vector<int32_t>{0, 0});
+    program->run();
+    for (size_t i = 0; gradients != nullptr && i < count; ++i)
+      std::ranges::copy(program->read(fmt::format("{}", i)), std::back_inserter(*gradients));
+    return static_cast<double>(program->read("loss")[0]);
+  }
+
+  const Model& model_;
+  BatchShape shape_;
+  Feed feed_;
+  MixedPrecision precision_;
+};
 
 }  // namespace vkformer::testing

@@ -48,53 +48,6 @@ double likelihood_of(const LearnedText& text, std::span<const float> logits, int
   return sum;
 }
 
-/// The loss of two pairs of 5 positions on the reference, by the parameters that a model starts with.
-class LossOfPairs {
- public:
-  LossOfPairs(const Model& model, const MixedPrecision& precision) : model_(model), precision_(precision) {}
-
-  /// Of all parameters, one after the other.
-  std::vector<float> gradient() const {
-    std::vector<float> all;
-    run({}, 0, &all);
-    return all;
-  }
-  /// Where they are moved by `step` times that.
-  double value(std::span<const float> direction, double step) const { return run(direction, step, nullptr); }
-
- private:
-  double run(std::span<const float> direction, double step, std::vector<float>* gradients) const {
-    const auto backend = make_backend("reference");
-    const std::shared_ptr<Store> store = make_model_store(*backend, model_);
-    size_t at = 0;
-    for (const ParameterSpec& parameter : model_.parameters) {
-      std::vector<float> values = start_values(parameter, 7);
-      for (float& value : values)
-        if (!direction.empty()) value += static_cast<float>(step * static_cast<double>(direction[at++]));
-      store->write(parameter.name, values);
-    }
-    const BatchShape shape{.rows = 4, .positions = 5};
-    TrainingGraph training = build_loss_and_gradients(model_, shape, false, precision_);
-    for (size_t i = 0; i < training.gradients.size(); ++i)
-      training.graph.mark_output(training.gradients[i], fmt::format("{}", i));
-    const size_t count = training.gradients.size();
-    const auto program = backend->compile(std::move(training.graph), store);
-    program->write("ids", some_ids(20, 301, 97));
-    program->write("labels", some_ids(20, 301, 31));
-    program->write("targets", std::vector<int32_t>{0, 0});
-    program->write("reference", std::vector<float>{-27, -29, -30, -28.5});
-    program->write("loss_gradient", std::vector<float>{1});
-    program->write("seed", std::vector<int32_t>{0, 0});
-    program->run();
-    for (size_t i = 0; gradients != nullptr && i < count; ++i)
-      std::ranges::copy(program->read(fmt::format("{}", i)), std::back_inserter(*gradients));
-    return static_cast<double>(program->read("loss")[0]);
-  }
-
-  const Model& model_;
-  MixedPrecision precision_;
-};
-
 std::string refused_rows(const char* content, const char* name = "rows.jsonl") {
   try {
     read_preference_rows(content, name);
@@ -218,18 +171,17 @@ TEST_CASE("the loss of preferences is that of the paper", "[preferences]") {
 TEST_CASE("gradients of preferences are those of differences", "[preferences]") {
   Model model = model_of(small_gpt2);
   model.preference = Preference{.beta = 0.5};
+  const std::vector<int32_t> ids = some_ids(20, 301, 97), labels = some_ids(20, 301, 31), targets{0, 0};
+  const std::vector<float> reference{-27, -29, -30, -28.5};
+  const Feed feed{{"ids", ids}, {"labels", labels}, {"targets", targets}, {"reference", reference}};
   // In rows that are whole vectors, too.
-  const LossOfPairs loss(model, {}), whole_rows(model, {.whole_rows = true});
-  const std::vector<float> gradient = loss.gradient();
-  CHECK(std::ranges::equal(gradient, whole_rows.gradient(), [](float a, float b) { return std::abs(a - b) < 1e-6F; }));
-
-  // Along its own direction the loss changes by the square of the gradient's norm.
-  double square = 0;
-  for (const float value : gradient) square += static_cast<double>(value) * static_cast<double>(value);
+  const BatchShape shape{.rows = 4, .positions = 5};
+  const LossAlong loss(model, shape, feed), whole_rows(model, shape, feed, {.whole_rows = true});
+  CHECK(std::ranges::equal(loss.gradient(), whole_rows.gradient(),
+                           [](float a, float b) { return std::abs(a - b) < 1e-6F; }));
+  const auto [slope, square] = loss.slope();
   REQUIRE(square > 1e-6);
-  const double step = 1e-3 / std::sqrt(square), after = loss.value(gradient, step),
-               before = loss.value(gradient, -step);
-  CHECK((after - before) / (2 * step) == Approx(square).epsilon(2e-3));
+  CHECK(slope == Approx(square).epsilon(2e-3));
 }
 
 TEST_CASE("a rewarded pair is one whose chosen text has gained more", "[preferences]") {

@@ -56,6 +56,18 @@ std::vector<int32_t> sentence(int64_t seed, int64_t length) {
   return ids;
 }
 
+/// Iterations of two micro-batches.
+TrainSettings short_settings(int64_t iterations, double rate) {
+  return {.accumulate = 2,
+          .iterations = iterations,
+          .learning_rate = rate,
+          .min_learning_rate = 0,
+          .schedule = Schedule::linear,
+          .warmup = 2,
+          .beta2 = 0.999,
+          .weight_decay = 0.01};
+}
+
 /// BERT is fine-tuned to tell texts by their first token's remainder.
 Training fine_tuning() {
   TextData::Split rows;
@@ -143,14 +155,7 @@ Training preferences(const std::string& name, const Preference& preference, int6
   }
   return {.name = name,
           .base = "llama",
-          .settings = {.accumulate = 2,
-                       .iterations = steps,
-                       .learning_rate = rate,
-                       .min_learning_rate = 0,
-                       .schedule = Schedule::linear,
-                       .warmup = 2,
-                       .beta2 = 0.999,
-                       .weight_decay = 0.01},
+          .settings = short_settings(steps, rate),
           .label_smoothing = preference.loss == Preference::Loss::ipo ? 0 : 0.1,
           .preference = preference,
           .data = std::make_unique<PreferenceData>(
@@ -173,14 +178,7 @@ Training similarity() {
   }
   return {.name = "bert_similar",
           .base = "bert_cls",
-          .settings = {.accumulate = 2,
-                       .iterations = 10,
-                       .learning_rate = 5e-4,
-                       .min_learning_rate = 0,
-                       .schedule = Schedule::linear,
-                       .warmup = 2,
-                       .beta2 = 0.999,
-                       .weight_decay = 0.01},
+          .settings = short_settings(10, 5e-4),
           .similarity = Similarity{.texts = 3, .scale = 10},
           .data = std::make_unique<SimilarData>(
               std::move(rows), SimilarTexts{.texts = {}, .each = 3},
@@ -204,14 +202,7 @@ Training several_labels() {
   return {
       .name = "bert_several",
       .base = "bert_cls",
-      .settings = {.accumulate = 2,
-                   .iterations = 10,
-                   .learning_rate = 1e-3,
-                   .min_learning_rate = 0,
-                   .schedule = Schedule::linear,
-                   .warmup = 2,
-                   .beta2 = 0.999,
-                   .weight_decay = 0.01},
+      .settings = short_settings(10, 1e-3),
       .several = true,
       .data = std::make_unique<TextData>(
           std::move(rows), TextData::Split(),
