@@ -15,8 +15,8 @@ bool gives_numbers(const Model& model);
 
 class Classifier {
  public:
-  /// See BatchLogits. Throws Error for a model that gives neither classes nor
-  /// numbers of whole texts.
+  /// See BatchLogits. Throws Error for a model that gives neither classes nor numbers of whole
+  /// texts.
   Classifier(Backend& backend, const Model& model, std::shared_ptr<Store> store, std::shared_ptr<Workspace> workspace);
 
   /// Of each class for each row of a batch, see BatchLogits::of().

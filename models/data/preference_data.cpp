@@ -48,23 +48,22 @@ DataBatch PreferenceData::assemble(const BatchShape& shape, Split split, std::sp
       batch.tokens += std::ssize(text.ids) - 1;
     }
   }
-  const Preference& preference = preference_;
-  if (preference.per_token()) {
+  if (preference_.per_token()) {
     std::vector<float> per_token(rows, 0);
     for (size_t row = 0; row < 2 * examples.size(); ++row) {
       const std::span own = std::span(labels).subspan(row * positions, positions);
       const auto count = static_cast<float>(own.size() - static_cast<size_t>(std::ranges::count(own, ignored_target)));
       per_token[row] = 1 / count;
-      if (!preference.compares() && row % 2 == 0)
-        likelihoods[row] = count * static_cast<float>(preference.margin / preference.beta);
+      if (!preference_.compares() && row % 2 == 0)
+        likelihoods[row] = count * static_cast<float>(preference_.margin / preference_.beta);
     }
     batch.floats.emplace_back("per_token", std::move(per_token));
   }
-  if (preference.loss == Preference::Loss::ipo) {
+  if (preference_.loss == Preference::Loss::ipo) {
     std::vector<float> shares(rows / 2, 0);
     std::fill_n(shares.begin(), examples.size(), 1 / static_cast<float>(examples.size()));
     batch.floats.emplace_back("shares", std::move(shares));
-    batch.floats.emplace_back("wanted", std::vector(rows / 2, static_cast<float>(-1 / (2 * preference.beta))));
+    batch.floats.emplace_back("wanted", std::vector(rows / 2, static_cast<float>(1 / (2 * preference_.beta))));
   }
   batch.inputs = {{"ids", std::move(ids)}, {"labels", std::move(labels)}, {"targets", std::move(targets)}};
   batch.floats.emplace_back("reference", std::move(likelihoods));

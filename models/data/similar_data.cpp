@@ -51,7 +51,7 @@ BatchShape SimilarData::shape_of(const LengthBatches::Bucket& bucket) const {
 DataBatch SimilarData::assemble(const BatchShape& shape, Split split, std::span<const uint32_t> examples,
                                 int64_t) const {
   const SimilarTexts& from = texts(split);
-  const std::vector<uint32_t>& same = same_[split == Split::training ? 0 : 1];
+  const std::vector<uint32_t>& same = identities(split);
   const auto each = static_cast<size_t>(from.each), rows = static_cast<size_t>(shape.rows) / each,
              texts = (each - 1) * rows;
   // Of rows past the examples the first one's texts, which are compared with nothing.

@@ -32,9 +32,11 @@ class SimilarData : public LengthData {
   SimilarData(SimilarTexts training, SimilarTexts validation, const Settings& settings);
 
   const SimilarTexts& texts(Split split) const { return split == Split::training ? training_ : validation_; }
+  /// See SimilarTexts::identities().
+  const std::vector<uint32_t>& identities(Split split) const { return same_[split == Split::training ? 0 : 1]; }
   const Settings& settings() const { return settings_; }
 
-  /// What is added to a similarity that does not count: no exponential is left of it, in 16 bits, too.
+  /// What is added to a similarity that does not count: no exponential is left of it.
   static constexpr float not_compared = -3e4F;
 
  private:

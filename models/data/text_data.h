@@ -11,16 +11,16 @@ class TextData : public LengthData {
   struct Split {
     TokenTexts texts;
     std::vector<std::vector<int32_t>> targets;  ///< of each text
-    std::vector<std::vector<float>> wanted =
-        {};  ///< of each text, of a model whose logits are no classes'; targets are 0 then
+    /// Of each text, where logits are no classes' of which one holds; all targets are 0 then.
+    std::vector<std::vector<float>> wanted = {};
   };
   struct Settings {
     LengthBatches::Settings batches;
     TextInputs inputs;
     int64_t targets = 1;  ///< of a row: 1 for a class, 2 for an answer's ends; 0: one of each position
   };
-  /// Batches have "targets" [B], [B, 2] or [B, T]; those that no text has are ignored. With
-  /// `wanted` numbers they have "wanted" and "shares", too, see build_loss_and_gradients(). Throws Error when there is
+  /// Batches have "targets" [B], [B, 2] or [B, T]; those that no text has are ignored. With `wanted`
+  /// numbers they have "wanted" and "shares", too, see build_loss_and_gradients(). Throws Error when there is
   /// no training text.
   TextData(Split training, Split validation, const Settings& settings);
 

@@ -13,10 +13,20 @@ TrainingBatch DataBatch::view() const {
   return batch;
 }
 
-const std::vector<int32_t>& DataBatch::values(std::string_view input) const {
-  const auto found = std::ranges::find(inputs, input, [](const auto& own) { return std::string_view(own.first); });
-  check(found != inputs.end(), "a batch of {} x {} has no {}", shape.rows, shape.positions, input);
+namespace {
+
+template <class Values>
+const Values& values_of(const DataBatch& batch, const std::vector<std::pair<std::string, Values>>& all,
+                        std::string_view input) {
+  const auto found = std::ranges::find(all, input, [](const auto& own) { return std::string_view(own.first); });
+  check(found != all.end(), "a batch of {} x {} has no {}", batch.shape.rows, batch.shape.positions, input);
   return found->second;
 }
+
+}  // namespace
+
+const std::vector<int32_t>& DataBatch::values(std::string_view input) const { return values_of(*this, inputs, input); }
+
+const std::vector<float>& DataBatch::numbers(std::string_view input) const { return values_of(*this, floats, input); }
 
 }  // namespace vkformer

@@ -20,6 +20,8 @@ struct DataBatch {
   TrainingBatch view() const;
   /// The integers of an input that it has.
   const std::vector<int32_t>& values(std::string_view input) const;
+  /// The same of floats.
+  const std::vector<float>& numbers(std::string_view input) const;
   /// Positions that are computed, padding included, of sources and targets.
   int64_t positions() const { return shape.rows * (shape.positions + shape.source_positions); }
 };

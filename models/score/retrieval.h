@@ -2,7 +2,6 @@
 // How well texts are found by queries, as sentence-transformers' InformationRetrievalEvaluator counts it.
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>

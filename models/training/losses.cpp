@@ -33,6 +33,12 @@ Value weighted_sum(Graph& graph, Value weights, Value x) {
   return reshape(graph, matmul(graph, reshape(graph, weights, {1, graph.shape(x)[0]}), x), {1});
 }
 
+/// The mean of (x - wanted)^2 over those that `shares` counts; x [n, 1], the others of n numbers.
+Value squared_error(Graph& graph, Value x, Value wanted, Value shares) {
+  const Value apart = add(graph, x, scale(graph, reshape(graph, wanted, graph.shape(x)), -1));
+  return weighted_sum(graph, shares, multiply(graph, apart, apart));
+}
+
 Loss add_preference_loss(Graph& graph, const Model& model, const Pass& pass, double label_smoothing) {
   const Value likelihoods = add_log_likelihoods(graph, model, pass);
   const int64_t rows = graph.shape(likelihoods).elements();
@@ -40,19 +46,17 @@ Loss add_preference_loss(Graph& graph, const Model& model, const Pass& pass, dou
   const Value reference = graph.input("reference", {rows});
   Value gained = add(graph, likelihoods, scale(graph, reference, -1));
   if (model.preference->per_token()) gained = multiply(graph, gained, graph.input("per_token", {rows}));
-  const double beta = model.preference->beta;
   const Graph::Scope scope(graph, loss_scope);
   if (model.preference->loss == Preference::Loss::ipo) {
     const int64_t pairs = rows / 2;
     graph.input("targets", {pairs}, DType::i32);  // which pairs there are; `shares` says it to the loss
     const Value both = reshape(graph, gained, {pairs, 2});
     const Value apart = add(graph, slice(graph, both, 0, 1), scale(graph, slice(graph, both, 1, 1), -1));
-    const Value off = add(graph, apart, reshape(graph, graph.input("wanted", {pairs}), {pairs, 1}));
-    const Value loss = weighted_sum(graph, graph.input("shares", {pairs}), multiply(graph, off, off));
+    const Value loss = squared_error(graph, apart, graph.input("wanted", {pairs}), graph.input("shares", {pairs}));
     graph.mark_output(loss, "loss");
     return {loss, 2};
   }
-  const Value rewards = reshape(graph, scale(graph, gained, beta), {rows / 2, 2});
+  const Value rewards = reshape(graph, scale(graph, gained, model.preference->beta), {rows / 2, 2});
   const Value loss =
       cross_entropy(graph, rewards, graph.input("targets", {rows / 2}, DType::i32), label_smoothing, ignored_target);
   graph.mark_output(loss, "loss");
@@ -92,8 +96,7 @@ Loss add_number_loss(Graph& graph, const Model& model, const Pass& pass) {
               shares = graph.input("shares", shape), targets = graph.input("targets", {count}, DType::i32);
   Value loss;
   if (model.task == Task::number) {
-    const Value apart = add(graph, z, scale(graph, reshape(graph, wanted, {count, 1}), -1));
-    loss = weighted_sum(graph, shares, multiply(graph, apart, apart));
+    loss = squared_error(graph, z, wanted, shares);
   } else {
     // The mean of log(1 + exp z) is the cross-entropy of logits 0 and z where the first is right.
     const Value softplus = cross_entropy(graph, join_columns(graph, {{scale(graph, z, 0)}, {z}}), targets);

@@ -30,7 +30,7 @@ struct TrainingGraph {
 /// IPO (Azar et al. 2023; means over tokens as TRL has them) and SimPO (Meng et al. 2024) each log p - r is weighed by
 /// "per_token" [B], 1 / the number of a row's labels. SimPO's r is gamma / beta for each token of the preferred text,
 /// else 0, so that its reward is beta times the mean log p, less gamma; IPO's loss is the mean of (the difference of
-/// both + "wanted")^2, "wanted" [B / 2] being -1 / (2 beta), by "shares" [B / 2] as below.
+/// both - "wanted")^2, "wanted" [B / 2] being 1 / (2 beta), by "shares" [B / 2] as below.
 ///
 /// Of a model without a head that has a `similarity` it is that of in-batch negatives (van den Oord et al. 2018,
 /// "InfoNCE"; sentence-transformers' MultipleNegativesRankingLoss): its B rows are n queries, n texts that are similar

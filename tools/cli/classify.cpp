@@ -50,6 +50,10 @@ std::vector<std::string> trimmed(const std::vector<std::string>& candidates) {
   return names;
 }
 
+void print_number(const std::string& text, float number, bool as_json) {
+  as_json ? print("{}\n", nlohmann::json{{"text", text}, {"number", number}}.dump()) : print("{:.6g}\n", number);
+}
+
 }  // namespace
 
 void print_classes(const ClassifyFlags& flags, const char* kind, const std::string& of,
@@ -67,14 +71,6 @@ void print_classes(const ClassifyFlags& flags, const char* kind, const std::stri
   for (size_t i = 0; i < names.size(); ++i) json["probabilities"][names[i]] = probabilities[i];
   print("{}\n", json.dump());
 }
-
-namespace {
-
-void print_number(const std::string& text, float number, bool as_json) {
-  as_json ? print("{}\n", nlohmann::json{{"text", text}, {"number", number}}.dump()) : print("{:.6g}\n", number);
-}
-
-}  // namespace
 
 void classify(ClassifyFlags flags) {
   flags.candidates = trimmed(flags.candidates);

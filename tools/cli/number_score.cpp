@@ -63,7 +63,7 @@ JobScores NumberScorer::score(Backend& backend, Trainer& trainer, bool whole_spl
     interrupt_if_asked();
     const DataBatch batch = data_.validation_batch(i, used);
     const std::vector<int32_t>& targets = batch.values("targets");
-    const std::vector<float>& wanted = batch.floats.front().second;
+    const std::vector<float>& wanted = batch.numbers("wanted");
     const auto rows = classifier.probabilities(batch);
     for (size_t row = 0; row < rows.size(); ++row) {
       const size_t first = row * labels_;

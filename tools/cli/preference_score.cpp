@@ -19,9 +19,9 @@ JobScores PreferenceScorer::score(Backend& backend, Trainer& trainer, bool whole
     const DataBatch batch = data_.validation_batch(i, used);
     const std::vector<int32_t>& targets = batch.values("targets");
     const std::vector<float> rows = likelihoods.of(batch);
-    const std::vector<float>&reference = batch.floats.back().second, &per_token = batch.floats.front().second;
+    const std::vector<float>& reference = batch.numbers("reference");
     const auto of_row = [&](size_t row, float likelihood) {
-      return preference_.per_token() ? per_token[row] * likelihood : likelihood;
+      return preference_.per_token() ? batch.numbers("per_token")[row] * likelihood : likelihood;
     };
     for (size_t pair = 0; pair < targets.size(); ++pair) {
       if (targets[pair] == ignored_target) continue;

@@ -74,10 +74,10 @@ SimilarTexts encode_rows(const SimilarRows& rows, const EmbeddingRecipe& recipe,
 }
 
 /// What the words that queries and texts have in common find.
-std::string baseline_text(const SimilarRows& rows, const SimilarTexts& encoded) {
+std::string baseline_text(const SimilarRows& rows, const SimilarData& data) {
   std::vector<int64_t> all;
-  for (int64_t row = 0; row < encoded.rows(); ++row) all.push_back(row);
-  const Retrieval search = retrieval_of(encoded.identities(), encoded.each, all);
+  for (int64_t row = 0; row < std::ssize(rows.rows); ++row) all.push_back(row);
+  const Retrieval search = retrieval_of(data.identities(LengthData::Split::validation), rows.texts, all);
   const auto texts_at = [&](const std::vector<uint32_t>& places) {
     std::vector<std::string> texts;
     for (const auto place : places) {
@@ -122,12 +122,12 @@ TrainJob similar_job(TrainFlags& flags, const std::vector<RunFile>& files, const
   if (validated) job.summary += fmt::format(", {} for validation", counted(valid.rows(), "row"));
   if (const int64_t cut = trained.texts.cut + valid.texts.cut; cut > 0)
     job.summary += fmt::format("; {} cut at {} tokens (--context)", cut, flags.context);
-  if (validated) job.summary += baseline_text(validation, valid);
   const SimilarData::Settings settings{
       .batches = {.positions = flags.batch_tokens, .most_rows = flags.batch, .seed = flags.settings.seed},
       .inputs = text_inputs(model, 0),
       .pooling = recipe.embedding.pooling};
   auto data = std::make_unique<SimilarData>(std::move(trained), std::move(valid), settings);
+  if (validated) job.summary += baseline_text(validation, *data);
   job.summary += '\n' + data->describe("queries");
   if (validated)
     job.scorer =

@@ -36,7 +36,7 @@ JobScores SimilarScorer::score(Backend& backend, Trainer& trainer, bool whole_sp
   const int64_t all = rows.rows(), used = whole_split ? all : std::min(all, rows_);
   std::vector<int64_t> chosen;
   for (int64_t i = 0; i < used; ++i) chosen.push_back(i * all / used);
-  const Retrieval search = retrieval_of(rows.identities(), rows.each, chosen);
+  const Retrieval search = retrieval_of(data_.identities(LengthData::Split::validation), rows.each, chosen);
 
   TokenTexts texts;
   for (const std::vector<uint32_t>* places : {&search.queries, &search.texts})

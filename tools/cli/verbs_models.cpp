@@ -266,8 +266,7 @@ void add_download(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "download",
       "get a model from Hugging Face's hub\n: into the cache of its tools (HF_HOME), where OWNER/NAME then stands for "
-      "it; "
-      "prints the folder. HF_TOKEN is for models that are not for everybody, HF_ENDPOINT for another hub");
+      "it; prints the folder. HF_TOKEN is for models that are not for everybody, HF_ENDPOINT for another hub");
   command
       ->add_option(
           "model", flags->model,
@@ -285,8 +284,7 @@ void add_download(CLI::App& app) {
 #else
     fail(
         "this build downloads nothing: install libcurl and OpenSSL with their headers (packages libcurl4-openssl-dev "
-        "and "
-        "libssl-dev) and build again");
+        "and libssl-dev) and build again");
 #endif
   });
 }

@@ -169,8 +169,7 @@ void add_train_verb(CLI::App& app) {
   command
       ->add_option("--label-smoothing", flags->label_smoothing,
                    "of the training loss: this share of a target goes to all tokens alike (default: the config's); of "
-                   "preferences "
-                   "the chance that a label is wrong (default: 0)")
+                   "preferences the chance that a label is wrong (default: 0)")
       ->check(between(0.0, 0.99));
   command
       ->add_option("--min-learning-rate,--min-lr", s.min_learning_rate,
