@@ -280,7 +280,7 @@ TEST_CASE("the batches of recorded trainings are written", "[.record]") {
     for (size_t i = 0; i < batches.size(); ++i)
       for (const auto& [name, values] : batches[i].inputs) {
         if (is_text_number(batches[i], name)) continue;
-        std::vector<int64_t> shape{std::min(batches[i].shape.rows, std::ssize(values))};  // of pairs half as many
+        std::vector<int64_t> shape{std::min<int64_t>(batches[i].shape.rows, std::ssize(values))};  // of pairs half as many
         if (std::ssize(values) > shape[0]) shape.push_back(std::ssize(values) / shape[0]);
         tensors.push_back(
             TensorSource::of(tensor_name(static_cast<int64_t>(i), training.settings.accumulate, name), shape, values));

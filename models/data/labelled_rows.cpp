@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -17,6 +16,7 @@
 #include "runtime/check.h"
 #include "runtime/files/json_file.h"
 #include "runtime/files/utf8.h"
+#include "runtime/text_number.h"
 
 namespace vkformer {
 
@@ -182,17 +182,9 @@ void check_label(const std::string& label, const std::string& place) {
         in_quotes(label));
 }
 
-std::optional<int64_t> as_integer(const std::string& label) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
-  return error == std::errc() && end == label.data() + label.size() ? std::optional(value) : std::nullopt;
-}
-
 std::optional<float> as_number(const std::string& label) {
-  float value = 0;
-  const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), value);
-  const bool whole = error == std::errc() && end == label.data() + label.size() && std::isfinite(value);
-  return whole ? std::optional(value) : std::nullopt;
+  const auto value = static_cast<float>(number_in<double>(label).value_or(NAN));
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 LabelledRows read_rows(std::string_view content, const std::string& name, ColumnChoice choose) {
@@ -244,7 +236,7 @@ std::vector<float> numbers_of_rows(const LabelledRows& rows) {
 
 bool have_numbers(const LabelledRows& rows) {
   const auto is_number = [](const LabelledRow& row) { return as_number(row.label).has_value(); };
-  const auto is_integer = [](const LabelledRow& row) { return as_integer(row.label).has_value(); };
+  const auto is_integer = [](const LabelledRow& row) { return number_in<int64_t>(row.label).has_value(); };
   return !rows.lists && std::ranges::all_of(rows.rows, is_number) && !std::ranges::all_of(rows.rows, is_integer);
 }
 
@@ -253,9 +245,9 @@ std::vector<std::string> label_names(const LabelledRows& rows) {
   for (const LabelledRow& row : rows.rows) std::ranges::move(labels_of(rows, row), std::back_inserter(names));
   check(!names.empty(), "{}: no row has a label", rows.name);
   const bool integers =
-      std::ranges::all_of(names, [](const std::string& name) { return as_integer(name).has_value(); });
+      std::ranges::all_of(names, [](const std::string& name) { return number_in<int64_t>(name).has_value(); });
   const auto key = [&](const std::string& name) {
-    return std::pair(integers ? *as_integer(name) : 0, std::string_view(name));
+    return std::pair(integers ? *number_in<int64_t>(name) : 0, std::string_view(name));
   };
   std::ranges::sort(names, {}, key);
   names.erase(std::unique(names.begin(), names.end()), names.end());

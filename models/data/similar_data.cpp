@@ -14,7 +14,7 @@ std::vector<ExampleLength> lengths_of(const SimilarTexts& rows) {
   for (int64_t row = 0; row < rows.rows(); ++row) {
     int64_t longest = 0;
     for (int64_t text = 0; text < rows.each; ++text)
-      longest = std::max(longest, std::ssize(rows.texts.ids[static_cast<size_t>(row * rows.each + text)]));
+      longest = std::max<int64_t>(longest, std::ssize(rows.texts.ids[static_cast<size_t>(row * rows.each + text)]));
     lengths.push_back({.source = 0, .target = longest});
   }
   return lengths;

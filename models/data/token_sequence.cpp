@@ -65,7 +65,8 @@ TokenSequence TokenSequence::part(int64_t first, int64_t count) const {
 void TokenSequence::in_parts(const std::function<void(std::span<const int32_t>)>& use) const {
   std::vector<int32_t> part(1 << 16);
   for (int64_t first = 0; first < size(); first += std::ssize(part)) {
-    const std::span some = std::span(part).first(static_cast<size_t>(std::min(std::ssize(part), size() - first)));
+    const std::span some =
+        std::span(part).first(static_cast<size_t>(std::min<int64_t>(std::ssize(part), size() - first)));
     read(first, some);
     use(some);
   }

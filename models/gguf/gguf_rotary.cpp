@@ -8,6 +8,7 @@
 #include "runtime/check.h"
 #include "runtime/encoding/encoding.h"
 #include "runtime/files/utf8.h"
+#include "runtime/text_number.h"
 
 namespace vkformer {
 namespace {
@@ -15,12 +16,7 @@ namespace {
 using nlohmann::json;
 
 /// To six digits: what was computed from floats has no more.
-double six_digits(double value) {
-  double result = 0;
-  const std::string digits = fmt::format("{:.6g}", value);
-  std::from_chars(digits.data(), digits.data() + digits.size(), result);
-  return result;
-}
+double six_digits(double value) { return number_in<double>(fmt::format("{:.6g}", value)).value_or(0); }
 
 /// What turns the divisors of a file into "llama3" scaling. How many turns a frequency makes in the original context
 /// decides; only the ratios of that context and of the two limits count, so that it is free to be 8192

@@ -3,20 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "models/gguf/architectures.h"
 #include "models/gguf/gguf_weights.h"
+#include "runtime/text_number.h"
 
 namespace vkformer {
 
 /// Files have floats; as few digits as tell one from its neighbours are what people wrote.
 inline double shortest_number(double value) {
-  double result = 0;
-  const std::string digits = fmt::format("{}", static_cast<float>(value));
-  std::from_chars(digits.data(), digits.data() + digits.size(), result);
-  return result;
+  return number_in<double>(fmt::format("{}", static_cast<float>(value))).value_or(0);
 }
 
 /// expert_gating_func: what the weights of a mixture are made by.

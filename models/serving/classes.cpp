@@ -56,7 +56,7 @@ RerankRequest parse_rerank_request(std::string_view body) {
         "\"query\" has {} bytes, and {} are the most with {} texts; shorten it, or send fewer", request.query.size(),
         most_query / documents.size(), documents.size());
   for (const json& document : documents) request.documents.push_back(text_of_document(document, key));
-  const auto count = std::ssize(request.documents);
+  const int64_t count = std::ssize(request.documents);
   request.most = static_cast<size_t>(std::min(count, integer_or(object, "top_n", count, 1, INT32_MAX)));
   request.with_documents = boolean_or(object, "return_documents", false) || boolean_or(object, "return_text", false);
   request.raw = boolean_or(object, "raw_scores", false);

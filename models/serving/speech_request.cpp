@@ -1,10 +1,9 @@
 #include "models/serving/speech_request.h"
 
-#include <charconv>
-
 #include "models/serving/request_slips.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "runtime/text_number.h"
 
 namespace vkformer {
 
@@ -37,10 +36,8 @@ std::string text_in(std::span<const FormField> form, std::string_view name) {
 double temperature_in(std::span<const FormField> form) {
   const std::string text = text_in(form, "temperature");
   if (text.empty()) return 0;
-  double value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc() && end == text.data() + text.size() && value >= 0 && value <= 1,
-        "\"temperature\" is {}; it must be a number from 0 to 1", in_quotes(text));
+  const double value = number_in<double>(text).value_or(-1);
+  check(value >= 0 && value <= 1, "\"temperature\" is {}; it must be a number from 0 to 1", in_quotes(text));
   return value;
 }
 

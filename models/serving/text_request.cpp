@@ -1,6 +1,5 @@
 #include "models/serving/text_request.h"
 
-#include <charconv>
 #include <set>
 
 #include "models/constraint/json_schema.h"
@@ -8,6 +7,7 @@
 #include "models/text/precompiled_charsmap.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "runtime/text_number.h"
 
 namespace vkformer {
 
@@ -177,10 +177,8 @@ std::vector<std::pair<int32_t, double>> logit_bias_of(const JsonObject& json) {
   if (!json.has("logit_bias")) return biases;
   const JsonObject object = require_object(json, "logit_bias");
   for (const auto& [key, value] : object.value().items()) {
-    int32_t id = -1;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
-    check(error == std::errc() && end == key.data() + key.size() && id >= 0, "\"logit_bias\": {} is no token id",
-          in_quotes(key));
+    const int32_t id = number_in<int32_t>(key).value_or(-1);
+    check(id >= 0, "\"logit_bias\": {} is no token id", in_quotes(key));
     biases.emplace_back(id, require_number(object, key, -1e3, 1e3));
   }
   return biases;

@@ -8,6 +8,7 @@
 #include "models/model_files.h"
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "runtime/text_number.h"
 
 namespace vkformer {
 
@@ -21,7 +22,7 @@ std::pair<int32_t, double> parse_logit_bias(const std::string& text) {
   const auto [sign, id_error] = std::from_chars(text.data(), end, id);
   const bool is_signed = id_error == std::errc() && sign != end && (*sign == '+' || *sign == '-');
   if (is_signed) {
-    const auto [rest, error] = std::from_chars(sign + 1, end, bias);
+    const auto [rest, error] = decimal_from_chars(sign + 1, end, bias);
     if (error == std::errc() && rest == end && id >= 0 && bias >= 0 && (*sign == '-' || !std::isinf(bias)))
       return {id, *sign == '-' ? -bias : bias};
   }

@@ -1,9 +1,9 @@
 #include "tools/cli/lora_flag.h"
 
-#include <charconv>
 #include <set>
 
 #include "runtime/check.h"
+#include "runtime/text_number.h"
 
 namespace vkformer {
 
@@ -21,11 +21,10 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 template <class T>
 T number(const std::string& text, const std::string& key, T least, T most) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most))
+  const std::optional<T> value = number_in<T>(text);
+  if (!value || !(*value >= least && *value <= most))
     throw UsageError(fmt::format("--lora: {} '{}' is not a number from {} to {}", key, text, least, most));
-  return value;
+  return *value;
 }
 
 }  // namespace

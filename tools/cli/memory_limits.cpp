@@ -1,11 +1,11 @@
 #include "tools/cli/memory_limits.h"
 
 #include <cctype>
-#include <charconv>
 #include <cmath>
 
 #include "runtime/check.h"
 #include "runtime/files/utf8.h"
+#include "runtime/text_number.h"
 
 namespace vkformer {
 
@@ -14,7 +14,7 @@ namespace {
 /// A number and what follows it; negative where there is none.
 std::pair<double, std::string> parsed(const std::string& text) {
   double number = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = decimal_from_chars(text.data(), text.data() + text.size(), number);
   std::string unit(end, text.data() + text.size());
   for (char& letter : unit) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
   if (unit.ends_with("IB")) unit.erase(unit.size() - 2);

@@ -26,7 +26,7 @@ TextWriter::TextWriter(Generator& generator, const PromptText& tokenizer, const 
       speculation_(drafts.speculation(generator, session_)) {}
 
 void TextWriter::begin() {
-  const int64_t positions = std::min(std::ssize(prompt_), generator_.capacity());
+  const int64_t positions = std::min<int64_t>(std::ssize(prompt_), generator_.capacity());
   if (in_cache_ && generator_.kept(positions) == positions) return session_.keep(static_cast<size_t>(positions));
   session_.clear();
   logits_ = session_.begin(last_of(prompt_, generator_.capacity()));

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "runtime/files/utf8.h"
+#include "runtime/text_number.h"
 
 namespace vkformer::jinja {
 
@@ -68,10 +69,8 @@ NumberLiteral read_number(std::string_view text, bool with_fraction) {
     if (end > whole_end) {
       if (!fraction.empty()) number += "." + fraction;
       if (!exponent.empty()) number += "e" + exponent;
-      NumberLiteral literal{.length = end, .whole = false};
-      const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), literal.floating);
-      if (error != std::errc() || stop != number.data() + number.size()) literal.length = 0;
-      return literal;
+      const std::optional<double> floating = number_in<double>(number);
+      return {.length = floating ? end : 0, .whole = false, .floating = floating.value_or(0)};
     }
   }
   // A number with a zero in front ends behind its zeros: what follows would be another, and nothing takes two.

@@ -40,7 +40,7 @@ void charge(Budget& budget, const std::vector<Keyed>& all, size_t rounds) {
 }
 
 Values sorted(Budget& budget, std::vector<Keyed> all, bool reversed) {
-  charge(budget, all, 2 * std::bit_width(all.size()) + 1);
+  charge(budget, all, 2 * static_cast<size_t>(std::bit_width(all.size())) + 1);
   std::ranges::stable_sort(all, [&](const Keyed& a, const Keyed& b) {
     return reversed ? less(b.second, a.second) : less(a.second, b.second);
   });

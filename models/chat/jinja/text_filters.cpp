@@ -1,6 +1,5 @@
 // Filters that give texts and numbers.
 
-#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -11,6 +10,7 @@
 #include "models/chat/jinja/operations.h"
 #include "models/chat/jinja/python_text.h"
 #include "runtime/check.h"
+#include "runtime/text_number.h"
 
 namespace vkformer::jinja {
 
@@ -108,11 +108,9 @@ std::optional<double> float_of(std::string_view text) {
   text = strip(text, Side::both);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
   if (text.empty() || !((text[0] >= '0' && text[0] <= '9') || text[0] == '.')) return {};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return negative ? -value : value;
+  const std::optional<double> value = number_in<double>(text);
+  return negative && value ? -*value : value;
 }
 
 Value int_filter(Budget&, const Value& object, const Arguments& arguments) {

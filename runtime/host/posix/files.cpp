@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "runtime/host/posix/open.h"
+#include "runtime/host/posix/system.h"
 
 namespace vkformer::host {
 
@@ -28,7 +29,7 @@ int NewFile::write(std::span<const std::byte> bytes) {
 }
 
 int NewFile::move_to(const std::filesystem::path& target) {
-  if (uninterrupted([&] { return ::fsync(descriptor_of(file_)); }) != 0) return errno;
+  if (uninterrupted([&] { return flush_to_disk(descriptor_of(file_)); }) != 0) return errno;
   if (const int error = host::rename(path_, target)) return error;
   file_.close();
   return 0;
@@ -43,7 +44,7 @@ void NewFile::discard() noexcept {
 int sync(const std::filesystem::path& path) {
   const Handle file = open_file(path, O_RDONLY);
   if (!file) return errno;
-  const int error = uninterrupted([&] { return ::fsync(descriptor_of(file)); }) == 0 ? 0 : errno;
+  const int error = uninterrupted([&] { return flush_to_disk(descriptor_of(file)); }) == 0 ? 0 : errno;
   return error == EINVAL ? 0 : error;  // some file systems cannot sync a folder, and need not
 }
 
@@ -60,8 +61,7 @@ int open_error(const std::filesystem::path& path) { return open_file(path, O_RDW
 std::optional<FileTimes> file_times(const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  const auto nanoseconds = [](const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; };
-  return FileTimes{nanoseconds(status.st_mtim), nanoseconds(status.st_ctim)};
+  return times_of(status);
 }
 
 }  // namespace vkformer::host

@@ -3,21 +3,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 
 namespace vkformer::host {
 
 std::string machine_name() {
   char name[256] = {};
   return gethostname(name, sizeof name - 1) == 0 ? name : "a machine without a name";
-}
-
-uint64_t available_memory() {
-  std::ifstream file("/proc/meminfo");  // of Linux alone
-  std::string key, unit;
-  for (uint64_t kibibytes = 0; file >> key >> kibibytes && std::getline(file, unit);)
-    if (key == "MemAvailable:") return kibibytes << 10;
-  return UINT64_MAX;
 }
 
 std::filesystem::path cache_folder() {

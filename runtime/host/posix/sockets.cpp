@@ -1,7 +1,7 @@
 #include "runtime/host/sockets.h"
 
 #include <netdb.h>
-#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,11 +20,6 @@ SocketAddress listening_address(const std::string& host, uint16_t port, const st
   std::memcpy(address.bytes.data(), found->ai_addr, found->ai_addrlen);
   freeaddrinfo(found);
   return address;
-}
-
-bool peer_left(intptr_t socket) {
-  pollfd state{.fd = static_cast<int>(socket), .events = POLLRDHUP, .revents = 0};
-  return poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 void close_socket(intptr_t socket) { close(static_cast<int>(socket)); }

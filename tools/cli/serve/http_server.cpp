@@ -216,12 +216,13 @@ HttpServer::HttpServer(const HttpSettings& settings, Door door, Handler handler)
       host::listening_address(settings.host, settings.port, "--host " + in_quotes(settings.host));
   unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL;
   if (address.is_v6) flags |= MHD_USE_IPv6;
+  constexpr size_t stack = size_t{8} << 20;  // Linux' own; macOS gives threads half a MiB
   errno = 0;
-  daemon_->daemon = MHD_start_daemon(flags, settings.port, nullptr, nullptr, +access, daemon_.get(),
-                                     MHD_OPTION_SOCK_ADDR, address.bytes.data(), MHD_OPTION_CONNECTION_LIMIT,
-                                     static_cast<unsigned>(settings.most_connections), MHD_OPTION_CONNECTION_TIMEOUT,
-                                     settings.seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, most_header_bytes,
-                                     MHD_OPTION_NOTIFY_COMPLETED, +completed, daemon_.get(), MHD_OPTION_END);
+  daemon_->daemon = MHD_start_daemon(
+      flags, settings.port, nullptr, nullptr, +access, daemon_.get(), MHD_OPTION_SOCK_ADDR, address.bytes.data(),
+      MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(settings.most_connections), MHD_OPTION_CONNECTION_TIMEOUT,
+      settings.seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, most_header_bytes, MHD_OPTION_THREAD_STACK_SIZE, stack,
+      MHD_OPTION_NOTIFY_COMPLETED, +completed, daemon_.get(), MHD_OPTION_END);
   check(daemon_->daemon != nullptr, "can't listen at {} port {}: {}; choose another with --port", settings.host,
         settings.port, host::listening_error());
 }

@@ -8,7 +8,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "tests/checkpoint_helpers.h"
-#include "tests/posix/child_helpers.h"
+#include "tests/linux/child_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;

@@ -13,7 +13,7 @@
 #include "runtime/files/mapped_file.h"
 #include "runtime/files/safetensors.h"
 #include "tests/file_helpers.h"
-#include "tests/posix/child_helpers.h"
+#include "tests/linux/child_helpers.h"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
