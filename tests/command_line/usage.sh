@@ -171,3 +171,6 @@ for type in F16 half float16 FP16; do
   cmp -s of-F16/model.safetensors "of-$type/model.safetensors" || fail "--dtype $type is not F16"
 done
 accept "$vkformer" convert "$fixtures/llama" mixed.gguf --dtype Q8_0
+
+# The pages name only flags and headings that there are.
+accept python3 "$parts_folder/documents.py" "$vkformer" "$parts_folder/../.."
