@@ -56,7 +56,7 @@ def wrong_links(page):
         if not target.exists():
             yield f"there is no {path}"
         elif anchor and anchor not in map(anchor_of, re.findall(r"^#+ (.*)$", without_code(target), re.M)):
-            yield f"{path} has no heading #{anchor}"
+            yield f"there is no heading {path}#{anchor}"
 
 
 def main():
