@@ -1,9 +1,10 @@
-// docs/architecture.svg names the verbs, the families, the parts of models/ and the ops that the tree has; and a rule
-// of all kernels.
+// docs/architecture.svg names the verbs, the families, the parts of models/ and the ops that the tree has; and rules of
+// all kernels and headers.
 
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -78,4 +79,22 @@ TEST_CASE("kernels number rows of workgroups and ask no more of a dispatch's siz
     all += count(text, "gl_NumWorkGroups");
   }
   CHECK(all > 20);
+}
+
+// Two types of one name in one program are one to the linker, which keeps either's functions.
+TEST_CASE("no two headers define types of one name") {
+  std::map<std::string, std::string> header_of;
+  for (const char* folder : {"runtime", "models", "shaders", "tools/cli"})
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(project_folder / folder)) {
+      if (entry.path().extension() != ".h") continue;
+      const std::string text = text_of_file(entry.path()), header = entry.path().generic_string();
+      std::string space;
+      for (const std::string& name : first_groups(text, R"(\nnamespace ([\w:]+) \{)")) space += name + "::";
+      for (const std::string& type : first_groups(text, R"(\n(?:struct|class|enum class|enum) (\w+)[^;\n]*\{)")) {
+        const auto [found, is_new] = header_of.emplace(space + type, header);
+        CAPTURE(space + type, found->second, header);
+        CHECK(is_new);
+      }
+    }
+  CHECK(header_of.size() > 500);
 }

@@ -14,8 +14,12 @@ namespace vkformer {
 
 namespace {
 
-/// That of std::chrono::steady_clock, in nanoseconds.
+/// That of std::chrono::steady_clock, in nanoseconds: of Apple's library the one that also counts while a Mac sleeps.
+#if defined(__APPLE__)
+constexpr VkTimeDomainEXT host_clock = VK_TIME_DOMAIN_CLOCK_MONOTONIC_RAW_EXT;
+#else
 constexpr VkTimeDomainEXT host_clock = VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT;
+#endif
 
 bool compares_clocks(VkInstance instance, VkPhysicalDevice device) {
   if (!has_extension(device, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME)) return false;

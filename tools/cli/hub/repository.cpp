@@ -33,7 +33,7 @@ bool is_revision(std::string_view text) {
 }
 
 /// What to do about a reply that is none of what was asked for. (The hub says 401 of what is not there, too.)
-std::string advice(const HttpReply& reply) {
+std::string advice(const HubReply& reply) {
   if (reply.error_code == "GatedRepo")
     return "its owner asks for consent: give it on the model's page, and a token of yours in HF_TOKEN";
   if (reply.error_code == "RevisionNotFound") return "it has no such revision";
@@ -43,7 +43,7 @@ std::string advice(const HttpReply& reply) {
   return "try again later";
 }
 
-void check_reply(const HttpReply& reply, const std::string& what) {
+void check_reply(const HubReply& reply, const std::string& what) {
   check(reply.status < 400, "{}: the hub replies {}; {}", what, reply.status, advice(reply));
 }
 
@@ -72,7 +72,7 @@ HubRepository::HubRepository(Transfer& transfer, std::string endpoint, HubName n
   if (!is_revision(revision_))
     throw UsageError(fmt::format("--revision {}: no branch or commit is called so", revision_));
   check(!folder_.empty(), "there is no place for models; name a folder in HF_HOME");
-  const HttpReply reply =
+  const HubReply reply =
       transfer_.get(fmt::format("{}/api/models/{}/revision/{}?blobs=True", endpoint_, name_.model(), in_url(revision_)),
                     listing_limit);
   check_reply(reply, revision_ == "main" ? name_.model() : fmt::format("{}, {}", name_.model(), revision_));
@@ -92,7 +92,7 @@ uint64_t HubRepository::there(const std::vector<HubFile>& files) const {
 
 bool HubRepository::fetch(const HubFile& file, const std::function<bool(uint64_t)>& progress) {
   const fs::path partial = blob(file).concat(".incomplete");
-  const HttpReply reply =
+  const HubReply reply =
       transfer_.append(fmt::format("{}/{}/resolve/{}/{}", endpoint_, name_.model(), listing_.commit, in_url(file.path)),
                        partial, file.size, progress);
   check_reply(reply, fmt::format("{}, {}", name_.model(), file.path));

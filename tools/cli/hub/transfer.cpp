@@ -21,7 +21,7 @@ constexpr auto range_refused = CURLE_RANGE_ERROR;
 /// Where a reply's body goes: to the file when it is what was asked for, else to the reply's text.
 struct Sink {
   CURL* curl;
-  HttpReply& reply;
+  HubReply& reply;
   size_t limit;  ///< bytes of the text
   std::FILE* file = nullptr;
   uint64_t at = 0, size = 0;  ///< bytes in the file; that it is to have
@@ -122,8 +122,8 @@ struct Transfer::Handle {
 Transfer::Transfer(std::string token) : handle_(std::make_unique<Handle>()), token_(std::move(token)) {}
 Transfer::~Transfer() = default;
 
-HttpReply Transfer::get(const std::string& url, size_t limit) {
-  HttpReply reply;
+HubReply Transfer::get(const std::string& url, size_t limit) {
+  HubReply reply;
   Sink sink{.curl = handle_->curl, .reply = reply, .limit = limit};
   const CURLcode code = handle_->run(url, token_, sink);
   check(!sink.too_long, "{} sends more than {} bytes", url, limit);
@@ -131,10 +131,10 @@ HttpReply Transfer::get(const std::string& url, size_t limit) {
   return reply;
 }
 
-HttpReply Transfer::append(const std::string& url, const std::filesystem::path& file, uint64_t size,
-                           const std::function<bool(uint64_t)>& progress) {
+HubReply Transfer::append(const std::string& url, const std::filesystem::path& file, uint64_t size,
+                          const std::function<bool(uint64_t)>& progress) {
   for (std::error_code none;;) {
-    HttpReply reply;
+    HubReply reply;
     uint64_t had = std::filesystem::exists(file, none) ? std::filesystem::file_size(file) : 0;
     if (had > size) {
       std::filesystem::remove(file);

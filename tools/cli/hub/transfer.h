@@ -10,7 +10,7 @@
 namespace vkformer {
 
 /// What a server said besides what was asked for.
-struct HttpReply {
+struct HubReply {
   long status = 0;
   std::string text;        ///< the body; of a file that came, empty
   std::string error_code;  ///< "GatedRepo", by which Hugging Face's hub tells what is wrong
@@ -26,13 +26,13 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   /// The reply to a GET, of at most `limit` bytes. Throws Error when none comes.
-  HttpReply get(const std::string& url, size_t limit);
+  HubReply get(const std::string& url, size_t limit);
   /// Appends what is missing of `size` bytes to a file that has the first of them, or none. `progress`: bytes in the
   /// file; when it gives false no more comes. Tries again as long as something comes. Otherwise all is there, or the
   /// reply has the status (400 or more) and words of a server that refused. Throws Error for one that can't be reached,
   /// sends too much or nothing more, and for a file that can't be written.
-  HttpReply append(const std::string& url, const std::filesystem::path& file, uint64_t size,
-                   const std::function<bool(uint64_t)>& progress);
+  HubReply append(const std::string& url, const std::filesystem::path& file, uint64_t size,
+                  const std::function<bool(uint64_t)>& progress);
 
  private:
   struct Handle;
