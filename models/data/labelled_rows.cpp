@@ -183,8 +183,9 @@ void check_label(const std::string& label, const std::string& place) {
 }
 
 std::optional<float> as_number(const std::string& label) {
-  const auto value = static_cast<float>(number_in<double>(label).value_or(NAN));
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  const double number = number_in<double>(label).value_or(NAN);
+  const auto value = static_cast<float>(number);
+  return std::isfinite(value) && (value != 0 || number == 0) ? std::optional(value) : std::nullopt;
 }
 
 LabelledRows read_rows(std::string_view content, const std::string& name, ColumnChoice choose) {

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+
 def metal_of(header):
     words = [int(word, 16) for word in re.findall(r"0x[0-9a-fA-F]{8}", header.read_text())]
     with tempfile.NamedTemporaryFile(suffix=".spv") as module:

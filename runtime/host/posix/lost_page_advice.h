@@ -5,7 +5,7 @@
 
 namespace vkformer::host {
 
-/// What became of a mapping under this name in /proc/self/maps, and what to do: the end of a line that begins with the
+/// What became of a mapping that the system has under this name, and what to do: the end of a line that begins with the
 /// name. A driver's mappings are a device's memory, which goes away with the device; others are files. May be called in
 /// a signal's handler.
 inline const char* lost_page_advice(const char* name) {
